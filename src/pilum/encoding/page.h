@@ -1,0 +1,59 @@
+// Reading pages (2.1, 2.2): plan, fetch, decode, in rounds. A Page is one page of one leaf column of an open file and is
+// shared by all reads of it; a PageRead is one read of some of its rows. No I/O happens here: the caller fetches the
+// ranges that Next() asks for, for all pages of a batch together, so that a batch costs few round trips.
+// Format: docs/formats/lance_file.md. Bytes are never trusted: every error is kCorrupt, without the file's name (the
+// caller adds it), with the column, page and place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/base/context.h"
+#include "pilum/base/row_set.h"
+#include "pilum/encoding/descriptor.h"
+#include "pilum/encoding/shape.h"
+
+namespace pilum {
+
+// One read of one page. Not thread-safe; several may run at once on one Page.
+class PageRead {
+ public:
+  virtual ~PageRead() = default;
+  // `fetched`: the bytes of the ranges the previous call returned, in order (empty on the first call). Returns the next
+  // ranges (absolute in the file), or none: ready to Decode. At most 3 rounds (prelude, index, values); blobs 4.
+  virtual Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) = 0;
+  // Arrow array of type PathField(column)->type() with one slot a requested row, in ascending row order. Validated: safe
+  // for any Arrow kernel (full validation holds, apart from UTF-8, which is checked where `check_utf8`).
+  // Counts decoded values into ctx.stats under the column's name.
+  virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
+};
+
+// One page. Immutable apart from its prelude cache (chunk table, dictionary, repetition index, symbol table), which is
+// built once, under a lock, by the first read that needs it. Thread-safe.
+class Page {
+ public:
+  virtual ~Page() = default;
+  // `column` must outlive the page. `index` is the page's number in its column, for messages. `file_size` bounds ranges.
+  static Result<std::unique_ptr<Page>> Make(PageInfo info, const LeafColumn* column, int index, FileVersion version,
+                                            uint64_t file_size);
+  // `rows`: non-empty, below num_rows().
+  virtual std::unique_ptr<PageRead> StartRead(RowSet rows) const = 0;
+  virtual uint64_t num_rows() const = 0;  // top-level rows: length / column.items_per_row()
+  virtual const PageInfo& info() const = 0;
+  // Bytes held by the prelude cache now.
+  virtual uint64_t cached_bytes() const = 0;
+};
+
+// The parts of a page read share: arrays of the leaves of one top-level field (same rows, each of its PathField type)
+// merged into one array of `field`'s type. Ancestors' validity and offsets come from the first; lengths and offsets of
+// the others must agree, else kCorrupt. `leaves` in column order; `field` holds exactly these leaves.
+Result<std::shared_ptr<arrow::Array>> MergeLeaves(const std::shared_ptr<arrow::Field>& field,
+                                                  const std::vector<std::shared_ptr<arrow::Array>>& leaves,
+                                                  arrow::MemoryPool* pool);
+
+}  // namespace pilum

@@ -1,0 +1,47 @@
+// What every index answers, and with what. An index may say "these rows might match" or "I can't help"; never zero when it
+// does not know. Candidates are bounded from both sides, so that NOT can be answered too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pilum/base/row_set.h"
+#include "pilum/base/types.h"
+#include "pilum/values/value.h"
+
+namespace pilum {
+
+// One question about one column. The binder made it from the predicate; values are in the column's own normal form.
+struct Probe {
+  enum class Kind {
+    kInSet,      // column's value is in `set` (NULL where the column is NULL)
+    kIsNull,     // column IS NULL (never NULL itself)
+  };
+  Kind kind = Kind::kInSet;
+  FieldPath column;
+  ValueSet set;
+  // false: the predicate implies membership but is not equivalent to it (LIKE 'a%x': text in ['a','b')), so rows inside
+  // the set are possible, never certain, and rows outside it are false where not null.
+  bool exact = true;
+  std::string ToString() const;
+};
+
+// certain ⊆ answer ⊆ possible, as rows of one unit; nulls ⊆ rows where the predicate is NULL (known ones only; rows neither
+// possible nor in nulls are FALSE or NULL, unknown which, unless `nulls_exact`).
+// "Can't help" = nothing certain, all possible, no nulls known.
+struct Candidates {
+  RowSet certain;
+  RowSet possible;
+  RowSet maybe_null;   // superset of the rows where the predicate is NULL
+  static Candidates Unknown(uint64_t num_rows);
+  static Candidates AllFalse();
+  // Three-valued logic on what is known. Each keeps the invariant for all assignments consistent with its inputs.
+  static Candidates And(const Candidates& a, const Candidates& b);
+  static Candidates Or(const Candidates& a, const Candidates& b);
+  static Candidates Not(const Candidates& a, uint64_t num_rows);
+};
+
+}  // namespace pilum

@@ -1,0 +1,1 @@
+#include "pilum/pch.h"

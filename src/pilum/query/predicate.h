@@ -1,0 +1,41 @@
+// A bound predicate: names resolved, literals converted, types checked against one schema (docs/formats/sql.md). Made by
+// query/bind, walked by plan and narrow, evaluated by recheck. Immutable and thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/base/context.h"
+#include "pilum/base/status.h"
+#include "pilum/base/types.h"
+#include "pilum/index/index.h"
+
+namespace pilum {
+
+class BoundPredicate {
+ public:
+  // The boolean skeleton, for pruning and narrowing. Leaves carry a probe where an index could help.
+  struct Node {
+    enum class Kind { kAnd, kOr, kNot, kConst, kLeaf };
+    Kind kind = Kind::kLeaf;
+    std::vector<std::shared_ptr<const Node>> children;
+    std::optional<bool> constant;   // kConst: TRUE, FALSE, or NULL (nullopt)
+    std::optional<Probe> probe;     // kLeaf: nullopt = only recheck can tell
+    std::string text;               // for --explain
+  };
+
+  virtual ~BoundPredicate() = default;
+  virtual const Node& root() const = 0;
+  // Every column (leaf path where possible) that Evaluate needs, without duplicates, in order of appearance.
+  virtual const std::vector<FieldPath>& columns() const = 0;
+  // TRUE / FALSE / NULL a row, exactly as docs/formats/sql.md says. `batch` holds at least columns(), shaped as
+  // FileReader::Read gives them. Checks ctx between pieces of work.
+  virtual Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch, ReadContext& ctx) const = 0;
+  virtual std::string ToString() const = 0;
+};
+
+}  // namespace pilum

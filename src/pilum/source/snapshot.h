@@ -1,0 +1,55 @@
+// The seam between a query and what it reads: a part store dataset, a single Lance file, later a Lance table. To a query
+// each is rows in units, plus statistics. Implemented by part (part_store.h) and source (file_snapshot.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/base/context.h"
+#include "pilum/file/file_reader.h"
+#include "pilum/index/index.h"
+
+namespace pilum {
+
+// Rows that are read together: a part, a file, a fragment. Immutable, thread-safe.
+// Schema and types are the snapshot's: a column that the unit lacks is null, narrower types are widened.
+class Unit {
+ public:
+  virtual ~Unit() = default;
+  virtual const std::string& name() const = 0;
+  virtual uint64_t num_rows() const = 0;
+
+  // Prune: can any row match? false only by proof. From the prune header alone (already in memory or one small read).
+  // Units without sidecars answer true.
+  virtual Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const = 0;
+  // Narrow: from the full index; reads only the sections that the probe needs. Candidates::Unknown when it can't help.
+  virtual Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const = 0;
+  // Why the unit is scanned although an index was expected (damaged, foreign, older sidecar); empty if nothing is wrong.
+  virtual std::string index_note() const = 0;
+
+  // Batches of the given rows, columns as FileReader::Read shapes them but in the snapshot's types. The file is opened at
+  // the first Read and stays open with the unit: both phases of a point read use one open reader.
+  virtual Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                                    const BatchLimits& limits, const ReadContext& ctx) const = 0;
+};
+
+// An immutable set of units, in order. Alive means pinned.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  virtual const std::string& name() const = 0;
+  virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;   // the union of the units'
+  virtual const std::vector<std::shared_ptr<const Unit>>& units() const = 0;  // ordered; row order is unit order, then row
+  // An error if units disagree about this top-level column's type beyond widening: names the column and two units.
+  virtual Status CheckColumn(const std::string& top_level_name) const = 0;
+};
+
+// A Lance file as a snapshot of one unit, without sidecars. (source/file_snapshot.cc)
+Result<std::shared_ptr<const Snapshot>> OpenFileSnapshot(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
+
+}  // namespace pilum
