@@ -11,7 +11,7 @@ if(CCACHE_PROGRAM)
       CCACHE_BASEDIR=${_parent} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
 endif()
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=return-type
-                    -fno-strict-aliasing -fvisibility=hidden -fpch-preprocess)
+                    -fPIC -fno-strict-aliasing -fvisibility=hidden -fpch-preprocess)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1")
 if(PILUM_SANITIZE)

@@ -1,0 +1,191 @@
+#include "pilum/io/local_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "pilum/io/object_store.h"
+
+namespace pilum {
+namespace fs = std::filesystem;
+
+Status ErrnoStatus(const std::string& path, std::string_view what, int error) {
+  std::string text = fmt::format("{}: {}: {}", path, what, std::strerror(error));
+  if (error == ENOENT) return MakeError(ErrorKind::kNotFound, text);
+  return Status::IOError(text);
+}
+
+Status SyncFile(int fd, const std::string& path) {
+  if (::fsync(fd) != 0) return ErrnoStatus(path, "cannot be made durable", errno);
+  return Status::OK();
+}
+
+Status SyncFolderOf(const std::string& path) {
+  std::string folder = fs::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(folder, "cannot be opened", errno);
+  Status st = SyncFile(fd, folder);
+  ::close(fd);
+  return st;
+}
+
+Status MakeParentFolders(const std::string& path) {
+  fs::path folder = fs::path(path).parent_path();
+  std::error_code ec;
+  if (folder.empty() || fs::is_directory(folder, ec)) return Status::OK();
+  PILUM_RETURN_NOT_OK(MakeParentFolders(folder.string()));
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    return ErrnoStatus(folder.string(), "cannot be made", errno);
+  }
+  return SyncFolderOf(folder.string());
+}
+
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<uint64_t> counter{0};
+  // The clock part keeps two containers that share a folder and a process id apart.
+  auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  fs::path p(path);
+  return (p.parent_path() / fmt::format(".{}.tmp-{}-{}-{}", p.filename().string(), ::getpid(), now, counter++)).string();
+}
+
+bool IsTemporaryName(std::string_view name) {
+  return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
+}
+
+namespace {
+
+class LocalSource : public ByteSource {
+ public:
+  LocalSource(std::string path, int fd, uint64_t size) : path_(std::move(path)), fd_(fd), size_(size) {}
+  ~LocalSource() override { ::close(fd_); }
+  uint64_t size() const override { return size_; }
+  const std::string& name() const override { return path_; }
+
+ protected:
+  Status ReadAt(ByteRange range, uint8_t* out, ReadContext&) const override {
+    uint64_t done = 0;
+    while (done < range.size) {
+      ssize_t n = ::pread(fd_, out + done, range.size - done, static_cast<off_t>(range.offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return ErrnoStatus(path_, fmt::format("offset {}: cannot be read", range.offset + done), errno);
+      if (n == 0) return Corrupt(path_, fmt::format("offset {}", range.offset + done), "the file shrank while it was read");
+      done += static_cast<uint64_t>(n);
+    }
+    return Status::OK();
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+  uint64_t size_;
+};
+
+// Writes beside the final name; Close renames into place.
+class LocalSink : public ByteSink {
+ public:
+  LocalSink(std::string path, std::string temporary, int fd, bool sync)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), sync_(sync) {
+    buffer_.reserve(kBuffer);
+  }
+  ~LocalSink() override {
+    if (fd_ < 0) return;
+    ::close(fd_);
+    ::unlink(temporary_.c_str());
+  }
+  Status Write(const void* data, uint64_t size) override {
+    position_ += size;
+    if (buffer_.size() + size > kBuffer) PILUM_RETURN_NOT_OK(Flush());
+    if (size >= kBuffer) return WriteAll(static_cast<const char*>(data), size);
+    buffer_.append(static_cast<const char*>(data), size);
+    return Status::OK();
+  }
+  uint64_t position() const override { return position_; }
+  const std::string& name() const override { return path_; }
+  Status Close() override {
+    PILUM_RETURN_NOT_OK(Flush());
+    if (sync_) PILUM_RETURN_NOT_OK(SyncFile(fd_, path_));
+    int fd = std::exchange(fd_, -1);
+    if (::close(fd) != 0) return Fail("cannot be closed");
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return Fail("cannot be put in place");
+    return sync_ ? SyncFolderOf(path_) : Status::OK();
+  }
+
+ private:
+  static constexpr size_t kBuffer = 256 * 1024;
+  Status Fail(std::string_view what) {
+    Status st = ErrnoStatus(path_, what, errno);
+    ::unlink(temporary_.c_str());
+    return st;
+  }
+  Status Flush() {
+    Status st = WriteAll(buffer_.data(), buffer_.size());
+    buffer_.clear();
+    return st;
+  }
+  Status WriteAll(const char* p, uint64_t size) {
+    while (size > 0) {
+      ssize_t n = ::write(fd_, p, size);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return ErrnoStatus(path_, "cannot be written", errno);
+      p += n;
+      size -= static_cast<uint64_t>(n);
+    }
+    return Status::OK();
+  }
+
+  std::string path_, temporary_, buffer_;
+  int fd_;
+  bool sync_;
+  uint64_t position_ = 0;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ByteSource>> OpenLocalFile(const std::string& path, ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(ctx.Check());
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(path, "cannot be opened", errno);
+  struct stat st;
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    ::close(fd);
+    return UsageError("{}: is not a regular file; name a file", path);
+  }
+  return std::make_shared<LocalSource>(path, fd, static_cast<uint64_t>(st.st_size));
+}
+
+Result<std::unique_ptr<ByteSink>> CreateLocalFile(const std::string& path, bool sync) {
+  std::error_code ec;
+  if (fs::is_directory(path, ec)) return UsageError("{}: is a folder; name a file", path);
+  std::string temporary = TemporaryName(path);
+  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
+  return std::make_unique<LocalSink>(path, temporary, fd, sync);
+}
+
+Result<std::unique_ptr<TempDir>> TempDir::Make() {
+  std::string base = "/tmp";
+  for (const char* name : {"PILUM_TMPDIR", "TMPDIR"}) {
+    if (const char* v = std::getenv(name); v && *v) {
+      base = v;
+      break;
+    }
+  }
+  std::string pattern = base + "/pilum-XXXXXX";
+  if (!::mkdtemp(pattern.data())) return ErrnoStatus(base, "cannot hold spool files (set PILUM_TMPDIR)", errno);
+  return std::unique_ptr<TempDir>(new TempDir(pattern));
+}
+
+TempDir::~TempDir() {
+  std::error_code ec;
+  fs::remove_all(path_, ec);
+}
+
+}  // namespace pilum

@@ -1,0 +1,147 @@
+// Objects as files under a folder. Put-if-absent is link() of a finished, synced temporary: exclusive, and never half visible.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "pilum/io/local_file.h"
+#include "pilum/io/object_store.h"
+#include "pilum/io/store_impl.h"
+
+namespace pilum {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LocalStore : public ObjectStore {
+ public:
+  explicit LocalStore(std::string root) : root_(std::move(root)) {
+    while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
+  }
+  const std::string& uri() const override { return root_; }
+
+  Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    return OpenLocalFile(full, ctx);
+  }
+
+  Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
+    return CreateLocalFile(full, /*sync=*/true);
+  }
+
+  Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
+    std::string temporary = TemporaryName(full);
+    PILUM_ASSIGN_OR_RETURN(auto sink, CreateLocalFile(temporary, /*sync=*/true));
+    PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
+    PILUM_RETURN_NOT_OK(sink->Close());
+    auto linked = Link(temporary, full);
+    ::unlink(temporary.c_str());
+    return linked;
+  }
+
+  Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
+    int fd = ::open(local_file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(local_file, "cannot be opened", errno);
+    Status synced = SyncFile(fd, local_file);
+    ::close(fd);
+    PILUM_RETURN_NOT_OK(synced);
+    int error = 0;
+    if (TryLink(local_file, full, &error)) {
+      PILUM_RETURN_NOT_OK(SyncFolderOf(full));
+      ::unlink(local_file.c_str());
+      return true;
+    }
+    if (error == EEXIST) return false;
+    if (error != EXDEV && error != EPERM) return ErrnoStatus(full, "cannot be put in place", error);
+    return CopyIfAbsent(local_file, full);  // the spool is on another file system
+  }
+
+  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
+    // Walk only the deepest folder that the prefix names in full.
+    size_t slash = prefix.rfind('/');
+    std::string folder = slash == std::string::npos ? root_ : root_ + "/" + prefix.substr(0, slash);
+    std::vector<ObjectInfo> out;
+    std::error_code ec;
+    fs::recursive_directory_iterator it(folder, ec), end;
+    if (ec) {
+      if (ec.value() == ENOENT || ec.value() == ENOTDIR) return out;
+      return ErrnoStatus(folder, "cannot be listed", ec.value());
+    }
+    while (it != end) {
+      std::string name = it->path().filename().string();
+      std::error_code entry_error;
+      if (it->is_regular_file(entry_error) && !IsTemporaryName(name)) {
+        std::string path = it->path().string().substr(root_.size() + 1);
+        uint64_t size = it->file_size(entry_error);
+        // A file that vanished since the folder was read is not there.
+        if (!entry_error && path.starts_with(prefix)) out.push_back({std::move(path), size});
+      }
+      it.increment(ec);
+      if (ec) return ErrnoStatus(folder, "cannot be listed", ec.value());
+    }
+    std::sort(out.begin(), out.end(), [](const ObjectInfo& a, const ObjectInfo& b) { return a.path < b.path; });
+    return out;
+  }
+
+  Result<bool> Exists(const std::string& path) const override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    std::error_code ec;
+    bool there = fs::exists(full, ec);
+    if (ec) return ErrnoStatus(full, "cannot be looked up", ec.value());
+    return there;
+  }
+
+  Status Remove(const std::string& path) override {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    if (::unlink(full.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(full, "cannot be removed", errno);
+    return Status::OK();
+  }
+
+ private:
+  Result<std::string> Full(const std::string& path) const {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    return root_ + "/" + path;
+  }
+  static bool TryLink(const std::string& from, const std::string& to, int* error) {
+    if (::link(from.c_str(), to.c_str()) == 0) return true;
+    *error = errno;
+    return false;
+  }
+  static Result<bool> Link(const std::string& temporary, const std::string& full) {
+    int error = 0;
+    if (!TryLink(temporary, full, &error)) {
+      if (error == EEXIST) return false;
+      return ErrnoStatus(full, "cannot be put in place", error);
+    }
+    PILUM_RETURN_NOT_OK(SyncFolderOf(full));
+    return true;
+  }
+  static Result<bool> CopyIfAbsent(const std::string& from, const std::string& full) {
+    std::string temporary = TemporaryName(full);
+    std::error_code ec;
+    fs::copy_file(from, temporary, ec);
+    if (ec) return ErrnoStatus(full, "cannot be written", ec.value());
+    int fd = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
+    Status synced = fd < 0 ? ErrnoStatus(temporary, "cannot be opened", errno) : SyncFile(fd, temporary);
+    if (fd >= 0) ::close(fd);
+    Result<bool> linked = synced.ok() ? Link(temporary, full) : Result<bool>(synced);
+    ::unlink(temporary.c_str());
+    if (linked.ok() && *linked) ::unlink(from.c_str());
+    return linked;
+  }
+
+  std::string root_;
+};
+
+}  // namespace
+
+std::shared_ptr<ObjectStore> MakeLocalStore(std::string root) { return std::make_shared<LocalStore>(std::move(root)); }
+
+}  // namespace pilum

@@ -1,0 +1,100 @@
+// Objects in memory, for tests: the same promises as the local store, no disk.
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include <arrow/buffer.h>
+
+#include "pilum/io/object_store.h"
+#include "pilum/io/store_impl.h"
+
+namespace pilum {
+namespace {
+
+class MemoryStore : public ObjectStore {
+ public:
+  explicit MemoryStore(std::string name) : name_(std::move(name)) {}
+  const std::string& uri() const override { return name_; }
+
+  Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    std::lock_guard lock(mutex_);
+    auto it = objects_.find(path);
+    if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", name_, path);
+    return MakeMemorySource(name_ + path, it->second);
+  }
+
+  Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    return std::make_unique<Sink>(this, path);
+  }
+
+  Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    std::lock_guard lock(mutex_);
+    return objects_.emplace(path, arrow::Buffer::FromString(std::string(bytes))).second;
+  }
+
+  Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
+    std::ifstream in(local_file, std::ios::binary);
+    std::ostringstream bytes;
+    if (!in || !(bytes << in.rdbuf())) return Status::IOError(fmt::format("{}: cannot be read", local_file));
+    return PutIfAbsent(path, bytes.str());
+  }
+
+  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
+    std::lock_guard lock(mutex_);
+    std::vector<ObjectInfo> out;
+    for (auto it = objects_.lower_bound(prefix); it != objects_.end() && it->first.starts_with(prefix); ++it) {
+      out.push_back({it->first, static_cast<uint64_t>(it->second->size())});
+    }
+    return out;
+  }
+
+  Result<bool> Exists(const std::string& path) const override {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    std::lock_guard lock(mutex_);
+    return objects_.contains(path);
+  }
+
+  Status Remove(const std::string& path) override {
+    PILUM_RETURN_NOT_OK(CheckObjectPath(path));
+    std::lock_guard lock(mutex_);
+    objects_.erase(path);
+    return Status::OK();
+  }
+
+ private:
+  class Sink : public ByteSink {
+   public:
+    Sink(MemoryStore* store, std::string path)
+        : store_(store), path_(std::move(path)), inner_(MakeMemorySink(path_, &bytes_)) {}
+    Status Write(const void* data, uint64_t size) override { return inner_->Write(data, size); }
+    uint64_t position() const override { return inner_->position(); }
+    const std::string& name() const override { return path_; }
+    Status Close() override {
+      PILUM_RETURN_NOT_OK(inner_->Close());
+      std::lock_guard lock(store_->mutex_);
+      store_->objects_[path_] = bytes_;
+      return Status::OK();
+    }
+
+   private:
+    MemoryStore* store_;
+    std::string path_;
+    BufferPtr bytes_;
+    std::unique_ptr<ByteSink> inner_;
+  };
+
+  std::string name_;
+  mutable std::mutex mutex_;
+  std::map<std::string, BufferPtr> objects_;
+};
+
+}  // namespace
+
+std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name) { return std::make_shared<MemoryStore>(std::move(name)); }
+
+}  // namespace pilum
