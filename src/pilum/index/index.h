@@ -29,9 +29,8 @@ struct Probe {
   std::string ToString() const;
 };
 
-// certain ⊆ answer ⊆ possible, as rows of one unit; nulls ⊆ rows where the predicate is NULL (known ones only; rows neither
-// possible nor in nulls are FALSE or NULL, unknown which, unless `nulls_exact`).
-// "Can't help" = nothing certain, all possible, no nulls known.
+// Bounds on a predicate's answer, as rows of one unit: certain ⊆ TRUE rows ⊆ possible, and NULL rows ⊆ maybe_null. A row in
+// neither possible nor maybe_null is FALSE. "Can't help" = nothing certain, all possible, all maybe null.
 struct Candidates {
   RowSet certain;
   RowSet possible;
