@@ -32,7 +32,7 @@ struct LeafColumn {
   bool is_blob_v2 = false;                   // blob v2 descriptor struct (2.2, dataset files): packed, variable
   std::string name;                          // dotted, for messages and accounting: "st.a", "tags.item"
   int top_level = 0;                         // index of the top-level field
-  // Product of the dimensions of FSL<struct> layers: page.length counts rows times this.
+  // Product of the dimensions of FSL<struct> layers: page.length counts rows times this. (They never mix with lists.)
   int64_t items_per_row() const;
   int num_list_layers() const;
 };
@@ -46,7 +46,8 @@ bool IsPackedStruct(const arrow::Field& field);
 bool IsBlobField(const arrow::Field& field);
 
 // The type of top-level field `column.layers[0]` (or the leaf) with every struct on the way cut down to the one child
-// that leads to the leaf.
+// that leads to the leaf. A map on the way becomes a list of its (cut down) entries struct; extension types on the way
+// become their storage (the leaf keeps its own).
 std::shared_ptr<arrow::Field> PathField(const LeafColumn& column);
 
 }  // namespace pilum
