@@ -1,0 +1,49 @@
+"""Pilum: a native engine for Lance data.
+
+- ``pilum.file``: read and write single Lance files (2.1 and 2.2), with pylance's names.
+- ``pilum.store``: part stores, immutable parts with sidecar indexes, read by SQL.
+- ``pilum.query``: one SQL statement over a Lance file or a part store dataset.
+- ``pilum.errors``: what all of it raises.
+
+Data goes in and out as Arrow, without copying: as pyarrow objects, or through the Arrow PyCapsule interface to and from
+polars, DuckDB and others. All calls release the GIL, may be made from any thread, and hear Ctrl-C on the main thread.
+The module keeps no threads between calls, so it can be used on both sides of a fork.
+"""
+
+import pyarrow as _pyarrow  # noqa: F401  maps the Arrow libraries that _pilum links: one copy, one memory pool
+
+from . import errors
+from ._pilum import __version__
+from .errors import (
+    CancelledError,
+    CorruptError,
+    DeadlineError,
+    Error,
+    MemoryLimitError,
+    NotFound,
+    QueryError,
+    StorageError,
+    UnsupportedError,
+    UsageError,
+)
+from . import file, store
+from .store import QueryResult, query
+
+__all__ = [
+    "CancelledError",
+    "CorruptError",
+    "DeadlineError",
+    "Error",
+    "MemoryLimitError",
+    "NotFound",
+    "QueryError",
+    "QueryResult",
+    "StorageError",
+    "UnsupportedError",
+    "UsageError",
+    "__version__",
+    "errors",
+    "file",
+    "query",
+    "store",
+]

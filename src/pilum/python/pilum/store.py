@@ -1,0 +1,266 @@
+"""Part stores: datasets of immutable Lance parts with sidecar indexes beside them, written by ``put``, read by SQL.
+
+    >>> flights = pilum.store.open("/data/store/flights")
+    >>> flights.put(table)
+    >>> flights.query("SELECT * FROM t WHERE tailnum = ? AND year > :y", …).to_table()
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+import pyarrow as pa
+
+from . import _pilum
+from .errors import QueryError, UsageError
+
+Params = Union[None, Sequence[Any], Mapping[str, Any]]
+
+
+def _scalar(value, name):
+    if isinstance(value, pa.Scalar):
+        return value
+    try:
+        if type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "shape", None) == ():
+            return pa.array([value])[0]
+        return pa.scalar(value)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as e:
+        raise QueryError(f"parameter {name}: {e}") from None
+
+
+def _params(params: Params):
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        return {str(k): _scalar(v, f":{k}") for k, v in params.items()}
+    if isinstance(params, (str, bytes)):
+        raise UsageError("params must be a list for ? and $1, or a dict for :name; got one string")
+    return [_scalar(v, f"${i}") for i, v in enumerate(params, 1)]
+
+
+class QueryResult:
+    """A running query: its rows, once, in any one of several forms. Nothing is read before the first is asked for.
+
+    - ``to_table()``: all rows as a ``pyarrow.Table``
+    - ``for batch in result``: as ``pyarrow.RecordBatch``es, read as the loop goes
+    - ``to_batches()``: as a ``pyarrow.RecordBatchReader``
+    - ``pyarrow.table(result)``, ``polars.from_arrow(result)``, ``duckdb.sql("… FROM result")``: by ``__arrow_c_stream__``
+
+    Rows come in the order of parts, then of rows in the part; the same with and without indexes.
+    """
+
+    def __init__(self, native):
+        self._native = native
+        self._stream = native.stream
+        self._schema = self._stream.schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._schema
+
+    def to_table(self) -> pa.Table:
+        """The rows not yet read, as a table."""
+        return self._stream.read_table()
+
+    def to_batches(self) -> pa.RecordBatchReader:
+        """The rows not yet read, as a lazy reader."""
+        return pa.RecordBatchReader.from_batches(self._schema, iter(self))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self._stream.next, None)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The rows not yet read, as an Arrow C stream. ``requested_schema`` is not acted on."""
+        return self._stream.capsule()
+
+    @property
+    def counts(self) -> Dict[str, Any]:
+        """Units and rows that each stage saw: ``units``, ``units_pruned``, ``units_read``, ``rows_total``,
+        ``rows_candidate``, ``rows_certain``, ``rows_rechecked``, ``rows_matched``, ``rows_returned``, and ``notes``, why a
+        sidecar was not used. Complete once all rows are read."""
+        return self._native.counts
+
+    @property
+    def stats(self) -> Dict[str, Any]:
+        """What was read so far: ``opens``, ``requests``, ``bytes``, and ``decoded`` values by leaf column."""
+        return self._native.stats
+
+    def explain(self) -> str:
+        """The plan, with the counts of every stage so far."""
+        return self._native.explain()
+
+    def cancel(self) -> None:
+        """Stops the query, from any thread; whoever reads it gets ``CancelledError``."""
+        self._stream.cancel()
+
+
+@dataclass(frozen=True)
+class PartInfo:
+    """One part. ``name`` is 64 hex digits; sizes are bytes; ``sidecar_state`` is "ok", "missing" or what is wrong."""
+
+    name: str
+    rows: int
+    bytes: int
+    idx_bytes: int
+    idxh_bytes: int
+    merged: bool
+    sidecar_state: str
+
+
+@dataclass(frozen=True)
+class PutResult:
+    """What a put did. ``parts`` are all parts that the input makes; ``rows_already_there`` of its ``rows`` were there."""
+
+    rows: int
+    rows_already_there: int
+    parts: List[str]
+    new_parts: int
+    part_bytes: int
+    sidecar_bytes: int
+
+
+class Store:
+    """One dataset of a part store; made by :func:`open`. Thread-safe.
+
+    Queries read the parts that were there at the first use, after the last ``put`` of this object, or at ``refresh()``.
+    """
+
+    def __init__(self, path: Union[str, Path]):
+        self._path = os.fspath(path)
+        self._native = _pilum.PartStore.open(self._path)
+        self._snapshot = None
+
+    def _pinned(self):
+        snapshot = self._snapshot
+        if snapshot is None:
+            snapshot = self._snapshot = self._native.snapshot()
+        return snapshot
+
+    def refresh(self) -> "Store":
+        """Looks for parts put by others since. Queries already running keep what they had."""
+        self._snapshot = self._native.snapshot()
+        return self
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The union of the parts' schemas, by name, in order of first need. ``NotFound`` if there is no dataset yet."""
+        return self._pinned().schema
+
+    def num_rows(self) -> int:
+        """Rows of all parts."""
+        return self._pinned().num_rows
+
+    def parts(self) -> List[PartInfo]:
+        """The parts there now."""
+        return [PartInfo(**p) for p in self._native.parts()]
+
+    def check(self) -> List[str]:
+        """Reads parts and sidecars whole. A message for each fault; empty when all is sound."""
+        return self._native.check()
+
+    def query(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        use_index: bool = True,
+        timeout: Optional[float] = None,
+        batch_size: Optional[int] = None,
+    ) -> QueryResult:
+        """Runs ``SELECT … FROM t WHERE … LIMIT …``; ``FROM`` may be left out, and a bare predicate selects all columns.
+
+        Parameters
+        ----------
+        params:
+            A list for ``?`` and ``$1``, a dict for ``:name``. Python values, numpy scalars or pyarrow scalars; never
+            pasted into the text.
+        use_index:
+            False ignores the sidecars: the same rows in the same order, by scanning.
+        timeout:
+            Seconds from now until reading raises ``DeadlineError``.
+        batch_size:
+            Most rows in a batch.
+
+        Raises ``QueryError`` for a wrong statement, with the position in it.
+        """
+        return QueryResult(self._pinned().query(sql, _params(params), use_index, timeout, batch_size))
+
+    def put(
+        self,
+        data,
+        batch_id: Optional[str] = None,
+        new_schema: bool = False,
+        target_part_bytes: Optional[int] = None,
+        *,
+        version: Optional[str] = None,
+    ) -> PutResult:
+        """Writes rows as one or more parts with their sidecars; durable once it returns.
+
+        The same rows with the same options make the same parts, so that a second put adds nothing; rows meant to be there
+        twice need a ``batch_id``. On an error each part is there whole or not at all.
+
+        Parameters
+        ----------
+        data:
+            A pyarrow Table, RecordBatch or RecordBatchReader, or anything with ``__arrow_c_stream__`` (polars, DuckDB, …).
+            A reader is streamed; it is not held in memory.
+        batch_id:
+            Names this batch: a retry with the same one adds nothing, whatever the version of Pilum.
+        new_schema:
+            Take rows whose column types clash with those of the dataset; queries over such a column then fail.
+        target_part_bytes:
+            A part rolls at about this many bytes (1 GiB).
+        version:
+            Lance file version of new parts, "2.1" or "2.2" (the default).
+        """
+        schema, batches = _batches(data)
+        done = self._native.put(
+            schema, batches, batch_id or "", new_schema, target_part_bytes, version or "2.2"
+        )
+        self._snapshot = None
+        return PutResult(**done)
+
+    def __repr__(self) -> str:
+        return f"pilum.store.Store({self._path!r})"
+
+
+def _batches(data):
+    """(schema, pyarrow.Table) or (schema, iterator of batches)"""
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return None, data
+    if not isinstance(data, pa.RecordBatchReader):
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise TypeError(
+                f"cannot put a {type(data).__name__}: give a pyarrow Table, RecordBatch or RecordBatchReader, "
+                "or an object with __arrow_c_stream__"
+            )
+        data = pa.RecordBatchReader.from_stream(data)
+    return data.schema, iter(data)
+
+
+def open(path: Union[str, Path]) -> Store:  # noqa: A001
+    """Opens the dataset at ``STORE/DATASET``. One that does not exist yet is made by its first ``put``."""
+    return Store(path)
+
+
+def query(
+    source: Union[str, Path],
+    sql: str,
+    params: Params = None,
+    *,
+    use_index: bool = True,
+    timeout: Optional[float] = None,
+    batch_size: Optional[int] = None,
+) -> QueryResult:
+    """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`."""
+    path = os.fspath(source)
+    if os.path.isdir(path):
+        return Store(path).query(sql, params, use_index=use_index, timeout=timeout, batch_size=batch_size)
+    snapshot = _pilum.open_file_snapshot(path)
+    return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size))
+
+
+__all__ = ["PartInfo", "PutResult", "QueryResult", "Store", "open", "query"]

@@ -1,0 +1,244 @@
+// pilum._pilum.PartStore, Snapshot and QueryResult: part stores and queries. The Python classes over them are in
+// pilum/store.py.
+#include <chrono>
+
+#include <arrow/api.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "pilum/io/object_store.h"
+#include "pilum/part/part_store.h"
+#include "pilum/python/bindings.h"
+#include "pilum/python/convert.h"
+#include "pilum/python/run.h"
+#include "pilum/python/stream.h"
+#include "pilum/query/query.h"
+
+namespace nb = nanobind;
+
+namespace pilum::python {
+namespace {
+
+ReadContext MakeContext(ReadStats* stats, const std::stop_source& stop, std::optional<double> timeout = {}) {
+  ReadContext ctx;
+  ctx.stats = stats;
+  ctx.stop = stop.get_token();
+  ctx.threads = DefaultThreads();
+  if (timeout) {
+    // A year is as good as for ever, and cannot overflow the clock.
+    double seconds = std::min(std::max(*timeout, 0.0), 365.0 * 86400);
+    ctx.deadline = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  return ctx;
+}
+
+// Store work of unknown length: may be interrupted, counts nothing.
+template <typename F>
+auto Run(F&& work) {
+  std::stop_source stop;
+  ReadContext ctx = MakeContext(nullptr, stop);
+  return Unwrap(Interruptibly(stop, [&] { return work(ctx); }));
+}
+
+// What a running query reads and counts into; outlives the engine objects that point at it.
+struct QueryState {
+  ReadStats stats;
+  std::stop_source stop;
+  std::shared_ptr<const Snapshot> snapshot;
+  std::unique_ptr<QueryResult> result;
+  std::mutex mutex;  // `result` is for one thread at a time; taken only without the GIL
+};
+
+class PyQueryResult {
+ public:
+  explicit PyQueryResult(std::shared_ptr<QueryState> state) : state_(std::move(state)) {
+    BatchPull pull;
+    pull.schema = state_->result->schema();
+    pull.long_calls = true;
+    pull.next = [state = state_] {
+      std::lock_guard lock(state->mutex);
+      return state->result->Next();
+    };
+    stream_ = std::make_shared<PyStream>(std::move(pull), state_->stop);
+  }
+
+  std::shared_ptr<PyStream> stream() const { return stream_; }
+  nb::dict stats() const { return StatsToPython(state_->stats); }
+
+  std::string Explain() const {
+    return WithoutGil([&] {
+      std::lock_guard lock(state_->mutex);
+      return state_->result->Explain();
+    });
+  }
+
+  nb::dict Counts() const {
+    QueryCounts counts = WithoutGil([&] {
+      std::lock_guard lock(state_->mutex);
+      return state_->result->counts();
+    });
+    nb::dict out;
+    out["units"] = counts.units;
+    out["units_pruned"] = counts.units_pruned;
+    out["units_read"] = counts.units_read;
+    out["rows_total"] = counts.rows_total;
+    out["rows_candidate"] = counts.rows_candidate;
+    out["rows_certain"] = counts.rows_certain;
+    out["rows_rechecked"] = counts.rows_rechecked;
+    out["rows_matched"] = counts.rows_matched;
+    out["rows_returned"] = counts.rows_returned;
+    out["notes"] = nb::list();
+    for (const auto& note : counts.notes) out["notes"].attr("append")(note);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<QueryState> state_;
+  std::shared_ptr<PyStream> stream_;
+};
+
+// An immutable list of units: one state of a part store dataset, or one Lance file.
+class PySnapshot {
+ public:
+  explicit PySnapshot(std::shared_ptr<const Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
+
+  nb::object schema() const { return ToPython(snapshot_->schema()); }
+  size_t num_units() const { return snapshot_->units().size(); }
+  uint64_t num_rows() const {
+    uint64_t n = 0;
+    for (const auto& unit : snapshot_->units()) n += unit->num_rows();
+    return n;
+  }
+
+  std::shared_ptr<PyQueryResult> Query(const std::string& sql, nb::handle params, bool use_index,
+                                       std::optional<double> timeout, std::optional<uint64_t> batch_rows) const {
+    Params values = ParamsFromPython(params);
+    QueryOptions options;
+    options.use_index = use_index;
+    if (batch_rows) options.limits.rows = *batch_rows;
+    if (options.limits.rows == 0) Raise(UsageError("batch_size must be at least 1"));
+    auto state = std::make_shared<QueryState>();
+    state->snapshot = snapshot_;
+    ReadContext ctx = MakeContext(&state->stats, state->stop, timeout);
+    Check(WithoutGil([&]() -> Status {
+      PILUM_ASSIGN_OR_RETURN(auto bound, BindQuery(sql, *snapshot_, values));
+      PILUM_ASSIGN_OR_RETURN(state->result, RunQuery(snapshot_, std::move(bound), options, ctx));
+      return Status::OK();
+    }));
+    return std::make_shared<PyQueryResult>(std::move(state));
+  }
+
+ private:
+  std::shared_ptr<const Snapshot> snapshot_;
+};
+
+class PyPartStore {
+ public:
+  static std::shared_ptr<PyPartStore> Open(const std::string& uri) {
+    auto store = Unwrap(WithoutGil([&] { return PartStore::Open(uri); }));
+    return std::make_shared<PyPartStore>(std::move(store));
+  }
+  explicit PyPartStore(std::shared_ptr<PartStore> store) : store_(std::move(store)) {}
+
+  std::shared_ptr<PySnapshot> OpenSnapshot(bool use_index) const {
+    return Run([&](ReadContext& ctx) -> Result<std::shared_ptr<PySnapshot>> {
+      PILUM_ASSIGN_OR_RETURN(auto snapshot, store_->OpenSnapshot(use_index, ctx));
+      return std::make_shared<PySnapshot>(std::move(snapshot));
+    });
+  }
+
+  nb::object Schema() const {
+    auto schema = Run([&](ReadContext& ctx) { return store_->Schema(ctx); });
+    return schema ? ToPython(schema) : nb::none();
+  }
+
+  nb::dict Put(nb::handle schema, nb::handle batches, const std::string& batch_id, bool new_schema,
+               std::optional<uint64_t> target_part_bytes, const std::string& version) {
+    PutOptions options;
+    options.batch_id = batch_id;
+    options.new_schema = new_schema;
+    if (target_part_bytes) options.target_part_bytes = *target_part_bytes;
+    options.version = Unwrap(ParseVersion(version));
+    auto reader = ReaderFromPython(schema, batches);
+    PutResult done = Run([&](ReadContext& ctx) { return store_->Put(*reader, options, ctx); });
+    nb::dict out;
+    out["rows"] = done.rows;
+    out["rows_already_there"] = done.rows_already_there;
+    out["parts"] = done.parts;
+    out["new_parts"] = done.new_parts;
+    out["part_bytes"] = done.part_bytes;
+    out["sidecar_bytes"] = done.sidecar_bytes;
+    return out;
+  }
+
+  nb::list Parts() const {
+    auto parts = Run([&](ReadContext& ctx) { return store_->List(ctx); });
+    nb::list out;
+    for (const auto& part : parts) {
+      nb::dict entry;
+      entry["name"] = part.name;
+      entry["rows"] = part.rows;
+      entry["bytes"] = part.bytes;
+      entry["idx_bytes"] = part.idx_bytes;
+      entry["idxh_bytes"] = part.idxh_bytes;
+      entry["merged"] = part.merged;
+      entry["sidecar_state"] = part.sidecar_state;
+      out.append(entry);
+    }
+    return out;
+  }
+
+  std::vector<std::string> CheckAll() const {
+    auto faults = Run([&](ReadContext& ctx) { return store_->Check(ctx); });
+    std::vector<std::string> out;
+    for (const auto& fault : faults) out.push_back(fault.message());
+    return out;
+  }
+
+ private:
+  std::shared_ptr<PartStore> store_;
+};
+
+std::shared_ptr<PySnapshot> OpenFile(const std::string& path) {
+  ReadContext ctx;
+  ctx.threads = DefaultThreads();
+  return Unwrap(WithoutGil([&]() -> Result<std::shared_ptr<PySnapshot>> {
+    PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenFileSnapshot(std::move(source), ctx));
+    return std::make_shared<PySnapshot>(std::move(snapshot));
+  }));
+}
+
+}  // namespace
+
+void BindStore(nb::module_& m) {
+  nb::class_<PyQueryResult>(m, "QueryResult", "A running query.")
+      .def_prop_ro("stream", &PyQueryResult::stream)
+      .def_prop_ro("counts", &PyQueryResult::Counts)
+      .def_prop_ro("stats", &PyQueryResult::stats)
+      .def("explain", &PyQueryResult::Explain);
+
+  nb::class_<PySnapshot>(m, "Snapshot", "What a query reads: units that never change; thread-safe.")
+      .def_prop_ro("schema", &PySnapshot::schema)
+      .def_prop_ro("num_rows", &PySnapshot::num_rows)
+      .def_prop_ro("num_units", &PySnapshot::num_units)
+      .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(), nb::arg("use_index") = true,
+           nb::arg("timeout").none() = nb::none(), nb::arg("batch_size").none() = nb::none());
+
+  nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
+      .def_static("open", &PyPartStore::Open, nb::arg("uri"))
+      .def("snapshot", &PyPartStore::OpenSnapshot, nb::arg("use_index") = true)
+      .def("schema", &PyPartStore::Schema)
+      .def("put", &PyPartStore::Put, nb::arg("schema").none(), nb::arg("batches"), nb::arg("batch_id"),
+           nb::arg("new_schema"), nb::arg("target_part_bytes").none(), nb::arg("version"))
+      .def("parts", &PyPartStore::Parts)
+      .def("check", &PyPartStore::CheckAll);
+
+  m.def("open_file_snapshot", &OpenFile, nb::arg("path"));
+}
+
+}  // namespace pilum::python

@@ -1,0 +1,70 @@
+#include "pilum/python/stream.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+
+#include "pilum/python/convert.h"
+#include "pilum/python/run.h"
+
+namespace nb = nanobind;
+
+namespace pilum::python {
+namespace {
+
+class ArrowReader : public arrow::RecordBatchReader {
+ public:
+  explicit ArrowReader(std::shared_ptr<PyStream> stream) : stream_(std::move(stream)) {}
+  std::shared_ptr<arrow::Schema> schema() const override { return stream_->arrow_schema(); }
+  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {
+    PILUM_ASSIGN_OR_RETURN(*out, stream_->NextFromArrow());
+    return Status::OK();
+  }
+
+ private:
+  std::shared_ptr<PyStream> stream_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<arrow::RecordBatch>> PyStream::Pull() {
+  std::lock_guard lock(mutex_);
+  return pull_.next();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> PyStream::PullInterruptibly() {
+  CheckSignals();
+  if (pull_.long_calls) return Interruptibly(stop_, [this] { return Pull(); });
+  return WithoutGil([this] { return Pull(); });
+}
+
+nb::object PyStream::schema() const { return ToPython(pull_.schema); }
+
+nb::object PyStream::Next() {
+  auto batch = Unwrap(PullInterruptibly());
+  return batch ? ToPython(batch) : nb::none();
+}
+
+nb::object PyStream::ReadTable() {
+  arrow::RecordBatchVector batches;
+  while (auto batch = Unwrap(PullInterruptibly())) batches.push_back(std::move(batch));
+  return ToPython(Unwrap(arrow::Table::FromRecordBatches(pull_.schema, std::move(batches))));
+}
+
+nb::object PyStream::Capsule() { return StreamCapsule(std::make_shared<ArrowReader>(shared_from_this())); }
+
+Result<std::shared_ptr<arrow::RecordBatch>> PyStream::NextFromArrow() {
+  if (!OnMainThread()) {
+    if (!PyGILState_Check()) return Pull();
+    return WithoutGil([this] { return Pull(); });
+  }
+  nb::gil_scoped_acquire locked;
+  try {
+    return PullInterruptibly();
+  } catch (nb::python_error& raised) {
+    if (raised.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+    std::string text = raised.what();
+    return MakeError(ErrorKind::kCancelled, "stopped: " + text.substr(0, text.find('\n')));
+  }
+}
+
+}  // namespace pilum::python

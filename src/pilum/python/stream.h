@@ -1,0 +1,49 @@
+// A stream of batches as Python sees it: one object over file reads and query results alike.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include <arrow/type_fwd.h>
+#include <nanobind/nanobind.h>
+
+#include "pilum/base/context.h"
+
+namespace pilum::python {
+
+// What a stream pulls from. Used by one thread at a time (PyStream holds a lock).
+struct BatchPull {
+  std::shared_ptr<arrow::Schema> schema;
+  std::function<Result<std::shared_ptr<arrow::RecordBatch>>()> next;  // nullptr at the end
+  bool long_calls = false;  // one next() may take long before it checks in: watch for signals meanwhile
+};
+
+// Single use, thread-safe, lazy. Reading off its end gives the end again; after an error, the error again.
+class PyStream : public std::enable_shared_from_this<PyStream> {
+ public:
+  // `stop`: the source whose token the engine work behind `pull` watches.
+  PyStream(BatchPull pull, std::stop_source stop) : pull_(std::move(pull)), stop_(std::move(stop)) {}
+
+  const std::shared_ptr<arrow::Schema>& arrow_schema() const { return pull_.schema; }
+  nanobind::object schema() const;
+  nanobind::object Next();      // pyarrow.RecordBatch, or None at the end
+  nanobind::object ReadTable(); // pyarrow.Table of what is left
+  nanobind::object Capsule();   // "arrow_array_stream"
+  void Cancel() { stop_.request_stop(); }
+
+  // Any thread, with or without the GIL, never throws. On the main thread Python's signal handlers run between batches; when
+  // one raises, this gives kCancelled and the interrupt stays pending for Python.
+  Result<std::shared_ptr<arrow::RecordBatch>> NextFromArrow();
+
+ private:
+  Result<std::shared_ptr<arrow::RecordBatch>> Pull();  // without the GIL
+  Result<std::shared_ptr<arrow::RecordBatch>> PullInterruptibly();  // with the GIL
+
+  BatchPull pull_;
+  std::stop_source stop_;
+  std::mutex mutex_;  // taken only without the GIL
+};
+
+}  // namespace pilum::python
