@@ -1,0 +1,162 @@
+#include "pilum/query/execute.h"
+
+#include <algorithm>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "pilum/query/project.h"
+#include "pilum/query/recheck.h"
+
+namespace pilum {
+namespace {
+
+// Rows are taken in rounds: a round's first read is done before its second begins, so a round bounds the memory for
+// matching row numbers and, under LIMIT, the rows decoded in vain. Rounds grow, so that many rows take few requests.
+constexpr uint64_t kFirstRound = 16 * 1024;   // with LIMIT
+constexpr uint64_t kLastRound = 1024 * 1024;  // without, from the start
+constexpr uint64_t kRoundGrowth = 4;
+
+// Batches of the wanted rows; when no column is wanted, batches that have only a length.
+class RowReader {
+ public:
+  static Result<RowReader> Make(const Unit& unit, const std::vector<FieldPath>& columns, RowSet rows, const BatchLimits& limits,
+                                const ReadContext& ctx) {
+    RowReader r;
+    r.rows_ = std::move(rows);
+    r.limit_ = limits.rows;
+    r.size_ = r.rows_.size();
+    if (!columns.empty() && r.size_ > 0) {
+      PILUM_ASSIGN_OR_RETURN(r.stream_, unit.Read(columns, r.rows_, limits, ctx));
+    }
+    return r;
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    if (stream_) {
+      PILUM_ASSIGN_OR_RETURN(batch, stream_->Next());
+    } else if (given_ < size_) {
+      batch = arrow::RecordBatch::Make(arrow::schema({}), static_cast<int64_t>(std::min(limit_, size_ - given_)), arrow::ArrayVector{});
+    }
+    const uint64_t n = batch ? static_cast<uint64_t>(batch->num_rows()) : 0;
+    if (n > size_ - given_ || (!batch && given_ < size_)) {
+      return Status::Invalid("a unit gave ", given_ + n, " rows where ", size_, " were asked for");
+    }
+    batch_rows_ = rows_.SliceByRank(given_, n);
+    given_ += n;
+    return batch;
+  }
+  const RowSet& batch_rows() const { return batch_rows_; }  // of the batch that Next gave last
+
+ private:
+  RowSet rows_, batch_rows_;
+  uint64_t limit_ = 0, size_ = 0, given_ = 0;
+  std::unique_ptr<BatchStream> stream_;
+};
+
+class UnitReadImpl final : public UnitRead {
+ public:
+  UnitReadImpl(const Plan& plan, const Unit& unit, Candidates candidates, Progress* progress, const ReadContext& ctx)
+      : plan_(plan), unit_(unit), certain_(std::move(candidates.certain)), possible_(std::move(candidates.possible)),
+        progress_(*progress), ctx_(ctx), num_possible_(possible_.size()) {
+    // Certain rows need no predicate column, so one read for both must not decode more than two would.
+    const bool any_certain = !certain_.empty();
+    one_read_ = plan.filter_covers_output && num_possible_ > certain_.size() && (!any_certain || plan.output_covers_filter);
+    if (certain_.size() == num_possible_) round_ = num_possible_;
+    else round_ = progress_.to_give ? kFirstRound : kLastRound;
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    while (true) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      if (one_read_ && progress_.finished()) return nullptr;
+      if (reader_) {
+        PILUM_ASSIGN_OR_RETURN(auto batch, reader_->Next());
+        if (batch && one_read_) {
+          PILUM_ASSIGN_OR_RETURN(batch, FilterOwn(std::move(batch)));
+          if (batch->num_rows() == 0) continue;
+        }
+        if (batch) return Project(*batch, plan_.query.columns, plan_.schema, ctx_.memory_pool());
+        reader_.reset();
+      }
+      if (done_ == num_possible_ || progress_.finished()) return nullptr;
+      PILUM_RETURN_NOT_OK(StartRound());
+    }
+  }
+
+ private:
+  Status StartRound() {
+    const RowSet rows = round_ >= num_possible_ ? possible_ : possible_.SliceByRank(done_, round_);
+    done_ = std::min(num_possible_, done_ + round_);
+    round_ = std::min(std::max(round_, kLastRound), round_ * kRoundGrowth);
+    if (one_read_) return Open(plan_.filter_columns, rows);
+    PILUM_ASSIGN_OR_RETURN(RowSet matching, Match(rows));
+    return Open(plan_.output_columns, TakeShare(matching));
+  }
+
+  // First read and recheck: the rows of `rows` that match.
+  Result<RowSet> Match(const RowSet& rows) {
+    const RowSet sure = rows.Intersect(certain_), unsure = rows.Minus(certain_);
+    if (unsure.empty()) return sure;
+    RowSet found;
+    PILUM_ASSIGN_OR_RETURN(auto reader, RowReader::Make(unit_, plan_.filter_columns, unsure, plan_.options.limits, ctx_));
+    while (true) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      PILUM_ASSIGN_OR_RETURN(auto batch, reader.Next());
+      if (!batch) break;
+      progress_.counts.rows_rechecked += static_cast<uint64_t>(batch->num_rows());
+      PILUM_ASSIGN_OR_RETURN(RowSet positions, Recheck(*plan_.query.where, *batch, ctx_));
+      const RowSet rows_here = PositionsToRows(positions, reader.batch_rows());
+      for (const RowRange& r : rows_here.ranges()) found.Append(r.begin, r.end);
+    }
+    return sure.Union(found);
+  }
+
+  // One read for both: the matching rows of a batch of the first read.
+  Result<std::shared_ptr<arrow::RecordBatch>> FilterOwn(std::shared_ptr<arrow::RecordBatch> batch) {
+    const uint64_t n = static_cast<uint64_t>(batch->num_rows());
+    RowSet positions = RowSet::All(n);
+    if (!reader_->batch_rows().IsSubsetOf(certain_)) {
+      progress_.counts.rows_rechecked += n;
+      PILUM_ASSIGN_OR_RETURN(positions, Recheck(*plan_.query.where, *batch, ctx_));
+    }
+    return Select(batch, TakeShare(positions), ctx_.memory_pool());
+  }
+
+  // Of matching rows, in order, those that OFFSET and LIMIT leave.
+  RowSet TakeShare(const RowSet& matching) {
+    const uint64_t n = matching.size();
+    progress_.counts.rows_matched += n;
+    const uint64_t skip = std::min(progress_.to_skip, n);
+    const uint64_t take = std::min(n - skip, progress_.to_give.value_or(n));
+    progress_.to_skip -= skip;
+    if (progress_.to_give) *progress_.to_give -= take;
+    return take == n ? matching : matching.SliceByRank(skip, take);
+  }
+
+  Status Open(const std::vector<FieldPath>& columns, RowSet rows) {
+    if (rows.empty()) return Status::OK();
+    PILUM_ASSIGN_OR_RETURN(reader_, RowReader::Make(unit_, columns, std::move(rows), plan_.options.limits, ctx_));
+    return Status::OK();
+  }
+
+  const Plan& plan_;
+  const Unit& unit_;
+  const RowSet certain_, possible_;
+  Progress& progress_;
+  ReadContext ctx_;
+  const uint64_t num_possible_;
+  bool one_read_ = false;
+  uint64_t round_ = 0, done_ = 0;  // rows of possible_, by rank
+  std::optional<RowReader> reader_;
+};
+
+}  // namespace
+
+std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, Progress* progress,
+                                       const ReadContext& ctx) {
+  return std::make_unique<UnitReadImpl>(plan, unit, std::move(candidates), progress, ctx);
+}
+
+}  // namespace pilum

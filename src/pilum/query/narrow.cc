@@ -1,0 +1,69 @@
+#include "pilum/query/narrow.h"
+
+namespace pilum {
+namespace {
+
+using Node = BoundPredicate::Node;
+
+struct Narrower {
+  const Unit& unit;
+  bool use_index;
+  ReadContext& ctx;
+
+  Candidates All() const { return {RowSet::All(unit.num_rows()), RowSet::All(unit.num_rows()), {}}; }
+
+  // `only_true`: the caller asks which rows are TRUE and not which are NULL or FALSE (no NOT above). Then an AND with no
+  // possible row left, or an OR with all rows certain, needs no further probe.
+  Result<Candidates> Fold(const Node& node, bool only_true) const {
+    switch (node.kind) {
+      case Node::Kind::kConst:
+        if (!node.constant) return Candidates{{}, {}, RowSet::All(unit.num_rows())};
+        return *node.constant ? All() : Candidates::AllFalse();
+      case Node::Kind::kNot: {
+        PILUM_ASSIGN_OR_RETURN(auto inner, Fold(*node.children.at(0), false));
+        return Candidates::Not(inner, unit.num_rows());
+      }
+      case Node::Kind::kAnd: {
+        Candidates all = All();
+        for (const auto& child : node.children) {
+          PILUM_ASSIGN_OR_RETURN(auto c, Fold(*child, only_true));
+          all = Candidates::And(all, c);
+          if (all.possible.empty() && (only_true || all.maybe_null.empty())) break;
+        }
+        return all;
+      }
+      case Node::Kind::kOr: {
+        Candidates any = Candidates::AllFalse();
+        for (const auto& child : node.children) {
+          PILUM_ASSIGN_OR_RETURN(auto c, Fold(*child, only_true));
+          any = Candidates::Or(any, c);
+          if (any.certain.size() == unit.num_rows()) break;
+        }
+        return any;
+      }
+      case Node::Kind::kLeaf: return Leaf(node);
+    }
+    return Candidates::Unknown(unit.num_rows());
+  }
+
+  Result<Candidates> Leaf(const Node& node) const {
+    if (!node.probe || !use_index) return Candidates::Unknown(unit.num_rows());
+    PILUM_ASSIGN_OR_RETURN(auto c, unit.Narrow(*node.probe, ctx));
+    // A row number past the unit is a broken index; the rows themselves are all that can be read.
+    const RowSet rows = RowSet::All(unit.num_rows());
+    if (!c.possible.IsSubsetOf(rows) || !c.certain.IsSubsetOf(c.possible)) return Candidates::Unknown(unit.num_rows());
+    if (!node.probe->exact) {  // membership is necessary, not sufficient: inside the set anything can be
+      c.certain = RowSet();
+      c.maybe_null = c.maybe_null.Union(c.possible);
+    }
+    return c;
+  }
+};
+
+}  // namespace
+
+Result<Candidates> Narrow(const BoundPredicate::Node& predicate, const Unit& unit, bool use_index, ReadContext& ctx) {
+  return Narrower{unit, use_index, ctx}.Fold(predicate, true);
+}
+
+}  // namespace pilum

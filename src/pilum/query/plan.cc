@@ -1,0 +1,125 @@
+#include "pilum/query/plan.h"
+
+#include <algorithm>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "pilum/query/execute.h"
+#include "pilum/query/narrow.h"
+#include "pilum/query/project.h"
+#include "pilum/query/prune.h"
+#include "pilum/source/field_path.h"
+
+namespace pilum {
+namespace {
+
+bool AllCovered(const std::vector<FieldPath>& paths, const std::vector<FieldPath>& by) {
+  return std::all_of(paths.begin(), paths.end(), [&](const FieldPath& p) { return IsCovered(p, by); });
+}
+
+class RunningQuery final : public QueryResult {
+ public:
+  RunningQuery(Plan plan, const ReadContext& ctx) : plan_(std::move(plan)), ctx_(ctx) {
+    progress_.to_skip = plan_.query.offset;
+    progress_.to_give = plan_.query.limit;
+    progress_.counts.units = plan_.snapshot->units().size();
+    for (const auto& unit : plan_.snapshot->units()) progress_.counts.rows_total += unit->num_rows();
+  }
+
+  const std::shared_ptr<arrow::Schema>& schema() const override { return plan_.schema; }
+  const QueryCounts& counts() const override { return progress_.counts; }
+  std::string Explain() const override { return ExplainText(plan_, progress_, ctx_); }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    PILUM_RETURN_NOT_OK(failure_);
+    auto batch = NextBatch();
+    if (!batch.ok()) return failure_ = Failure(batch.status());
+    if (*batch) progress_.counts.rows_returned += static_cast<uint64_t>((*batch)->num_rows());
+    else progress_.ended = true;
+    return batch;
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::RecordBatch>> NextBatch() {
+    const auto& units = plan_.snapshot->units();
+    while (true) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      if (reading_) {
+        PILUM_ASSIGN_OR_RETURN(auto batch, reading_->Next());
+        if (batch) return batch;
+        reading_.reset();
+      }
+      if (next_unit_ == units.size() || progress_.finished()) return nullptr;
+      PILUM_RETURN_NOT_OK(Start(*units[next_unit_++]));
+    }
+  }
+
+  // One unit, stage by stage.
+  Status Start(const Unit& unit) {
+    QueryCounts& counts = progress_.counts;
+    const bool use_index = plan_.options.use_index;
+    const uint64_t rows = unit.num_rows();
+    Candidates candidates{RowSet::All(rows), RowSet::All(rows), {}};
+    if (use_index && !unit.index_note().empty()) counts.notes.push_back(fmt::format("{}: {}", unit.name(), unit.index_note()));
+
+    if (const BoundPredicate* where = plan_.query.where.get()) {
+      PILUM_ASSIGN_OR_RETURN(bool may_match, MayMatch(where->root(), unit, use_index, ctx_));
+      if (!may_match) {
+        ++counts.units_pruned;
+        progress_.units.push_back({&unit, UnitOutcome::Kind::kPruned});
+        return Status::OK();
+      }
+      PILUM_ASSIGN_OR_RETURN(candidates, Narrow(where->root(), unit, use_index, ctx_));
+    }
+    if (candidates.possible.empty()) {
+      progress_.units.push_back({&unit, UnitOutcome::Kind::kNarrowedAway});
+      return Status::OK();
+    }
+    ++counts.units_read;
+    counts.rows_candidate += candidates.possible.size();
+    counts.rows_certain += candidates.certain.size();
+    progress_.units.push_back({&unit, UnitOutcome::Kind::kRead, candidates.possible.size(), candidates.certain.size()});
+    reading_ = MakeUnitRead(plan_, unit, std::move(candidates), &progress_, ctx_);
+    return Status::OK();
+  }
+
+  // A read that was stopped says how far it had come.
+  Status Failure(const Status& status) {
+    reading_.reset();
+    const ErrorKind kind = KindOf(status);
+    if (kind != ErrorKind::kDeadline && kind != ErrorKind::kCancelled) return status;
+    return MakeError(kind, fmt::format("{} (by then: {})", status.message(), ProgressText(progress_, ctx_)));
+  }
+
+  Plan plan_;
+  ReadContext ctx_;
+  Progress progress_;
+  std::unique_ptr<UnitRead> reading_;
+  size_t next_unit_ = 0;
+  Status failure_;
+};
+
+}  // namespace
+
+Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query, const QueryOptions& options) {
+  Plan plan;
+  plan.snapshot = std::move(snapshot);
+  plan.options = options;
+  plan.options.limits.rows = std::max<uint64_t>(1, options.limits.rows);
+  PILUM_ASSIGN_OR_RETURN(plan.schema, OutputSchema(*plan.snapshot->schema(), query));
+  if (query.where) plan.filter_columns = MinimalPaths(query.where->columns());
+  plan.output_columns = MinimalPaths(query.columns);
+  plan.filter_covers_output = query.where && AllCovered(plan.output_columns, plan.filter_columns);
+  plan.output_covers_filter = AllCovered(plan.filter_columns, plan.output_columns);
+  plan.query = std::move(query);
+  return plan;
+}
+
+Result<std::unique_ptr<QueryResult>> RunQuery(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
+                                              const QueryOptions& options, const ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(Plan plan, MakePlan(std::move(snapshot), std::move(query), options));
+  return std::make_unique<RunningQuery>(std::move(plan), ctx);
+}
+
+}  // namespace pilum
