@@ -14,6 +14,7 @@
 
 #include "lance_file.pb.h"
 #include "pilum/file/logical_type.h"
+#include "pilum/file/quiet_protobuf.h"
 
 namespace pilum {
 namespace {
@@ -323,6 +324,7 @@ class TreeWriter {
 }  // namespace
 
 Result<FileSchema> ParseFileDescriptor(std::string_view bytes) {
+  QuietProtobuf();
   wire::FileDescriptor descriptor;
   if (bytes.size() > INT32_MAX || !descriptor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return MakeError(ErrorKind::kCorrupt, "schema: the file descriptor message does not parse");

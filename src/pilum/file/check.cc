@@ -1,0 +1,119 @@
+#include "pilum/file/check.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/type.h>
+
+#include "pilum/file/scan.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kPieceRows = 16 * 1024;
+constexpr uint64_t kPieceBytes = 16 << 20;
+
+// Faults end the piece; these end the check.
+bool EndsCheck(const Status& status) {
+  ErrorKind kind = KindOf(status);
+  return kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline || kind == ErrorKind::kMemory;
+}
+
+class Checker {
+ public:
+  Checker(const OpenFile& file, ReadContext& ctx) : file_(file), ctx_(ctx) {}
+
+  Result<std::vector<Status>> Run() {
+    for (size_t leaf = 0; leaf < file_.leaves.size(); ++leaf) {
+      for (size_t page = 0; page < file_.columns[leaf].pages.size(); ++page) {
+        PILUM_RETURN_NOT_OK(CheckPage(leaf, page));
+      }
+    }
+    std::map<int, int> leaves_of;
+    for (const LeafColumn& leaf : file_.leaves) ++leaves_of[leaf.top_level];
+    for (const auto& [top_level, leaves] : leaves_of) {
+      if (leaves > 1 && !faulty_.contains(top_level)) PILUM_RETURN_NOT_OK(CheckMerge(top_level));
+    }
+    return std::move(faults_);
+  }
+
+ private:
+  Status CheckPage(size_t leaf, size_t number) {
+    const OpenColumn& column = file_.columns[leaf];
+    const uint64_t rows = column.pages[number]->num_rows();
+    const uint64_t fit = std::max<uint64_t>(1, kPieceBytes / EstimateRowBytes(file_, leaf, number));
+    for (uint64_t at = 0; at < rows;) {
+      uint64_t n = std::min({rows - at, kPieceRows, fit});
+      Status st = CheckPiece(*column.pages[number], at, n);
+      if (!st.ok()) {
+        if (EndsCheck(st)) return st;
+        const uint64_t first = column.first_row[number] + at;
+        Report(file_.leaves[leaf].top_level, fmt::format("column '{}' page {} rows {} to {}", file_.leaves[leaf].name, number,
+                                                         first, first + n - 1), st);
+        if (faults_.size() >= kMaxFaults) break;
+      }
+      at += n;
+    }
+    return Status::OK();
+  }
+
+  Status CheckPiece(const Page& page, uint64_t at, uint64_t n) {
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    PILUM_ASSIGN_OR_RETURN(auto array, DecodePage(file_, page, RowSet::Range(at, at + n), ctx_));
+    if (static_cast<uint64_t>(array->length()) != n) {
+      return MakeError(ErrorKind::kCorrupt, fmt::format("{} rows decoded where {} were asked for", array->length(), n));
+    }
+    Status st = array->ValidateFull();
+    return st.ok() ? st : MakeError(ErrorKind::kCorrupt, st.message());
+  }
+
+  // Leaves that are sound alone may still not fit together.
+  Status CheckMerge(int top_level) {
+    const std::string& name = file_.schema->field(top_level)->name();
+    Projection p;
+    const auto& field = file_.schema->field(top_level);
+    ReadField read{top_level, {}, field, field};
+    for (size_t i = 0; i < file_.leaves.size(); ++i) {
+      if (file_.leaves[i].top_level == top_level) read.leaves.push_back(static_cast<int>(i));
+    }
+    p.schema = arrow::schema({field});
+    p.reads.push_back(std::move(read));
+    p.outputs = {0};
+    std::shared_ptr<const OpenFile> unowned(&file_, [](const OpenFile*) {});
+    auto stream = MakeScan(unowned, std::move(p), RowSet::All(file_.num_rows), BatchLimits{kPieceRows, kPieceBytes}, ctx_);
+    uint64_t row = 0;
+    while (true) {
+      auto batch = stream->Next();
+      if (batch.ok() && *batch == nullptr) return Status::OK();
+      if (!batch.ok()) {
+        if (EndsCheck(batch.status())) return batch.status();
+        Report(top_level, fmt::format("column '{}' from row {} on", name, row), batch.status());
+        return Status::OK();
+      }
+      row += static_cast<uint64_t>((*batch)->num_rows());
+    }
+  }
+
+  void Report(int top_level, const std::string& place, const Status& status) {
+    faulty_[top_level] = true;
+    if (faults_.size() >= kMaxFaults) return;
+    std::string message(status.message());
+    const std::string prefix = file_.source->name() + ": ";
+    if (message.starts_with(prefix)) message.erase(0, prefix.size());
+    faults_.push_back(status.WithMessage(fmt::format("{}{}: {}", prefix, place, message)));
+  }
+
+  const OpenFile& file_;
+  ReadContext& ctx_;
+  std::map<int, bool> faulty_;  // top-level fields with a fault
+  std::vector<Status> faults_;
+};
+
+}  // namespace
+
+Result<std::vector<Status>> CheckFile(const OpenFile& file, ReadContext& ctx) { return Checker(file, ctx).Run(); }
+
+}  // namespace pilum

@@ -1,0 +1,236 @@
+#include "pilum/file/file_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/buffer.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <arrow/datum.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include "pilum/file/check.h"
+#include "pilum/file/footer.h"
+#include "pilum/file/projection.h"
+#include "pilum/file/scan.h"
+#include "pilum/file/unit.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kTableBatchRows = 64 * 1024;
+
+class Reader : public FileReader {
+ public:
+  Reader(std::shared_ptr<const OpenFile> file, FileInfo info, std::vector<ByteRange> global_buffers)
+      : file_(std::move(file)), info_(info), global_buffers_(std::move(global_buffers)) {}
+
+  const std::string& name() const override { return file_->source->name(); }
+  const std::shared_ptr<arrow::Schema>& schema() const override { return file_->schema; }
+  uint64_t num_rows() const override { return file_->num_rows; }
+  const FileInfo& info() const override { return info_; }
+  const std::vector<LeafColumn>& leaf_columns() const override { return file_->leaves; }
+
+  std::vector<ColumnInfo> Columns() const override {
+    std::vector<ColumnInfo> out;
+    for (size_t i = 0; i < file_->leaves.size(); ++i) {
+      const LeafColumn& leaf = file_->leaves[i];
+      ColumnInfo c{leaf.name, leaf.leaf->type()->ToString(), {}, 0};
+      for (size_t p = 0; p < file_->columns[i].pages.size(); ++p) {
+        const Page& page = *file_->columns[i].pages[p];
+        uint64_t bytes = 0;
+        for (const ByteRange& b : page.info().buffers) bytes += b.size;
+        c.pages.push_back({file_->columns[i].first_row[p], page.num_rows(), bytes, page.info().layout.ToString()});
+        c.bytes += bytes;
+      }
+      out.push_back(std::move(c));
+    }
+    return out;
+  }
+
+  Result<std::unique_ptr<BatchStream>> Read(const std::optional<std::vector<FieldPath>>& columns, const RowSet& rows,
+                                            const BatchLimits& limits, const ReadContext& ctx) const override {
+    if (!rows.empty() && rows.ranges().back().end > num_rows()) {
+      return UsageError("{}: row {} is out of range: the file has {} rows", name(),
+                        std::max(rows.ranges().back().begin, num_rows()), num_rows());
+    }
+    PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
+    // The stream keeps the reader alive, and through it the file.
+    std::shared_ptr<const OpenFile> file(shared_from_this(), file_.get());
+    return MakeScan(std::move(file), std::move(projection), rows, limits, ctx);
+  }
+
+  Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(const std::optional<std::vector<FieldPath>>& columns) const override {
+    PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
+    return projection.schema;
+  }
+
+  Result<BufferPtr> ReadGlobalBuffer(uint32_t i, ReadContext& ctx) const override {
+    if (i >= global_buffers_.size()) {
+      return UsageError("{}: there is no global buffer {}: the file has {}", name(), i, global_buffers_.size());
+    }
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    return file_->source->ReadRange(global_buffers_[i], ctx);
+  }
+
+  Result<std::vector<Status>> Check(ReadContext& ctx) const override { return CheckFile(*file_, ctx); }
+
+ private:
+  Result<Projection> Project(const std::optional<std::vector<FieldPath>>& columns) const {
+    return ProjectFields(name(), *file_->schema, file_->leaves, columns);
+  }
+
+  std::shared_ptr<const OpenFile> file_;
+  FileInfo info_;
+  std::vector<ByteRange> global_buffers_;
+};
+
+// Pages of one leaf column. Errors name column and page, not the file.
+Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, FileVersion version, uint64_t file_size,
+                 OpenColumn* out) {
+  uint64_t rows = 0;
+  const auto per_row = static_cast<uint64_t>(std::max<int64_t>(1, leaf.items_per_row()));
+  for (size_t i = 0; i < pages.size(); ++i) {
+    std::string place = fmt::format("column '{}' page {}", leaf.name, i);
+    if (pages[i].length % per_row != 0) {
+      return MakeError(ErrorKind::kCorrupt, fmt::format("{}: its length {} is no multiple of {} items a row", place,
+                                                        pages[i].length, per_row));
+    }
+    auto page = Page::Make(std::move(pages[i]), &leaf, static_cast<int>(i), version, file_size);
+    if (!page.ok()) {
+      return page.status().message().find("column '") == std::string::npos ? WithContext(place, page.status()) : page.status();
+    }
+    out->first_row.push_back(rows);
+    rows += (*page)->num_rows();
+    out->pages.push_back(*std::move(page));
+  }
+  out->first_row.push_back(rows);
+  return Status::OK();
+}
+
+Status OpenColumns(FileMetadata* meta, OpenFile* file) {
+  PILUM_ASSIGN_OR_RETURN(file->leaves, LeafColumnsOf(*file->schema));
+  if (file->leaves.size() != meta->columns.size()) {
+    return MakeError(ErrorKind::kCorrupt, fmt::format("the schema has {} leaf columns, the file {}", file->leaves.size(),
+                                                      meta->columns.size()));
+  }
+  file->columns.resize(file->leaves.size());
+  for (size_t i = 0; i < file->leaves.size(); ++i) {
+    OpenColumn& column = file->columns[i];
+    PILUM_RETURN_NOT_OK(OpenPages(std::move(meta->columns[i]), file->leaves[i], meta->version, file->source->size(), &column));
+    if (column.first_row.back() != file->columns[0].first_row.back()) {
+      return MakeError(ErrorKind::kCorrupt,
+                       fmt::format("column '{}' has {} rows, column '{}' {}", file->leaves[i].name, column.first_row.back(),
+                                   file->leaves[0].name, file->columns[0].first_row.back()));
+    }
+  }
+  // Without columns only the descriptor knows; it is taken at its word where that cannot cost more than the file could.
+  file->num_rows = file->columns.empty() ? std::min(meta->schema.num_rows, uint64_t{1} << 32)
+                                         : file->columns[0].first_row.back();
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::Array>> OneChunk(const arrow::ArrayVector& chunks, const std::shared_ptr<arrow::DataType>& type,
+                                               arrow::MemoryPool* pool) {
+  if (chunks.size() == 1) return chunks[0];
+  if (chunks.empty()) return arrow::MakeEmptyArray(type, pool);
+  return arrow::Concatenate(chunks, pool);
+}
+
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(BatchStream* stream) {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  while (true) {
+    PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
+    if (!batch) return batches;
+    batches.push_back(std::move(batch));
+  }
+}
+
+// For each of `rows` its place among the sorted distinct ones.
+Result<std::shared_ptr<arrow::Array>> PlacesOf(const std::vector<uint64_t>& rows, const std::vector<uint64_t>& sorted,
+                                               arrow::MemoryPool* pool) {
+  arrow::UInt64Builder builder(pool);
+  PILUM_RETURN_NOT_OK(builder.Reserve(static_cast<int64_t>(rows.size())));
+  for (uint64_t row : rows) {
+    builder.UnsafeAppend(static_cast<uint64_t>(std::lower_bound(sorted.begin(), sorted.end(), row) - sorted.begin()));
+  }
+  return builder.Finish();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
+  if (ctx.stats) ctx.stats->opens += 1;
+  FileInfo info;
+  info.version = meta.version;
+  info.file_size = source->size();
+  info.num_columns = meta.columns.size();
+  info.num_global_buffers = meta.global_buffers.size();
+  info.schema_bytes = meta.global_buffers[0].size;
+  info.column_metadata_bytes = meta.column_metadata_bytes;
+  auto file = std::make_shared<OpenFile>();
+  file->source = std::move(source);
+  file->schema = meta.schema.schema;
+  Status st = OpenColumns(&meta, file.get());
+  if (!st.ok()) return WithContext(file->source->name(), st);
+  info.num_rows = file->num_rows;
+  return std::make_shared<Reader>(std::move(file), info, std::move(meta.global_buffers));
+}
+
+Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,
+                                                       const std::vector<uint64_t>& rows, const ReadContext& ctx) const {
+  const uint64_t count = num_rows();
+  for (uint64_t row : rows) {
+    if (row >= count) return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, count);
+  }
+  bool ascending = std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
+  std::vector<uint64_t> sorted;
+  if (!ascending) {
+    sorted = rows;
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  }
+  BatchLimits limits{std::max<uint64_t>(1, rows.size()), uint64_t{1} << 62};
+  PILUM_ASSIGN_OR_RETURN(auto stream, Read(columns, RowSet::FromSorted(ascending ? rows : sorted), limits, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto batches, Drain(stream.get()));
+  std::shared_ptr<arrow::Array> places;
+  if (!ascending) {
+    PILUM_ASSIGN_OR_RETURN(places, PlacesOf(rows, sorted, ctx.memory_pool()));
+  }
+  const auto& schema = stream->schema();
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
+  for (int i = 0; i < schema->num_fields(); ++i) {
+    arrow::ArrayVector chunks;
+    for (const auto& b : batches) chunks.push_back(b->column(i));
+    PILUM_ASSIGN_OR_RETURN(auto array, OneChunk(chunks, schema->field(i)->type(), ctx.memory_pool()));
+    if (places) {
+      arrow::compute::ExecContext exec(ctx.memory_pool());
+      PILUM_ASSIGN_OR_RETURN(auto taken, arrow::compute::Take(array, places, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
+      array = taken.make_array();
+    }
+    out.push_back(std::make_shared<arrow::ChunkedArray>(std::move(array)));
+  }
+  return arrow::Table::Make(schema, std::move(out), static_cast<int64_t>(rows.size()));
+}
+
+Result<std::shared_ptr<arrow::Table>> FileReader::ReadTable(const std::optional<std::vector<FieldPath>>& columns,
+                                                            const RowSet& rows, const ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto stream, Read(columns, rows, BatchLimits{kTableBatchRows}, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto batches, Drain(stream.get()));
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
+  int64_t num_rows = 0;
+  for (const auto& b : batches) num_rows += b->num_rows();
+  for (int i = 0; i < stream->schema()->num_fields(); ++i) {
+    arrow::ArrayVector chunks;
+    for (const auto& b : batches) chunks.push_back(b->column(i));
+    out.push_back(std::make_shared<arrow::ChunkedArray>(std::move(chunks), stream->schema()->field(i)->type()));
+  }
+  return arrow::Table::Make(stream->schema(), std::move(out), num_rows);
+}
+
+}  // namespace pilum

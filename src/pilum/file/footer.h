@@ -1,0 +1,28 @@
+// The container of a Lance file: footer, tables, schema, column metadata, read from the tail and validated. Called by
+// file_reader.cc. Format: docs/formats/lance_file.md, "Container".
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pilum/base/context.h"
+#include "pilum/encoding/descriptor.h"
+#include "pilum/file/schema_wire.h"
+#include "pilum/io/byte_source.h"
+
+namespace pilum {
+
+struct FileMetadata {
+  FileVersion version = FileVersion::kV2_2;
+  FileSchema schema;
+  std::vector<std::vector<PageInfo>> columns;  // pages of each column, in row order
+  std::vector<ByteRange> global_buffers;       // 0 is the schema
+  uint64_t column_metadata_bytes = 0;
+};
+
+// One request for the last 64 KiB; a second for what lies before them (a third only where the table of global buffers
+// itself does). Every range in the result lies within the file and every buffer begins on a 64-byte boundary.
+// Errors name the file.
+Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx);
+
+}  // namespace pilum

@@ -1,0 +1,184 @@
+#include "pilum/file/footer.h"
+
+#include <arrow/buffer.h>
+#include <gtest/gtest.h>
+
+#include "lance_file.pb.h"
+#include "pilum/base/bytes.h"
+#include "pilum/file/test_files.h"
+#include "pilum/io/object_store.h"
+
+namespace pilum {
+namespace {
+
+Result<FileMetadata> Parse(std::string bytes, ReadStats* stats = nullptr) {
+  ReadContext ctx;
+  ctx.stats = stats;
+  return ReadFileMetadata(*MakeMemorySource("x.lance", arrow::Buffer::FromString(std::move(bytes))), ctx);
+}
+
+std::string ErrorOf(std::string bytes) {
+  auto r = Parse(std::move(bytes));
+  return r.ok() ? "OK" : std::string(r.status().message());
+}
+
+// A small good file: one int32 column, one page.
+std::string Good() { return *testing::ReadBytes(testing::GoldenDir() + "/file/v2_2/type_int32.lance"); }
+
+template <typename T>
+std::string With(std::string bytes, size_t from_end, T value) {
+  StoreLE<T>(bytes.data() + bytes.size() - from_end, value);
+  return bytes;
+}
+
+TEST(Footer, ReadsTheMetadata) {
+  ReadStats stats;
+  auto meta = Parse(Good(), &stats);
+  ASSERT_TRUE(meta.ok()) << meta.status();
+  EXPECT_EQ(meta->version, FileVersion::kV2_2);
+  ASSERT_EQ(meta->columns.size(), 1u);
+  ASSERT_EQ(meta->columns[0].size(), 1u);
+  EXPECT_EQ(meta->columns[0][0].length, meta->schema.num_rows);
+  EXPECT_EQ(meta->columns[0][0].layout.kind, LayoutKind::kMiniBlock);
+  EXPECT_EQ(meta->global_buffers.size(), 1u);
+  EXPECT_EQ(stats.requests, 1u);
+}
+
+TEST(Footer, GlobalBuffers) {
+  auto meta = Parse(*testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.1.lance"));
+  ASSERT_TRUE(meta.ok()) << meta.status();
+  EXPECT_EQ(meta->version, FileVersion::kV2_1);
+  ASSERT_EQ(meta->global_buffers.size(), 3u);
+  EXPECT_EQ(meta->global_buffers[1].size, 11u);
+  EXPECT_EQ(meta->global_buffers[2].size, 100u);
+}
+
+TEST(Footer, OtherVersionsAreNamed) {
+  auto version = [](uint16_t major, uint16_t minor) { return Parse(With(With(Good(), 8, major), 6, minor)).status(); };
+  for (auto [major, minor, text] : {std::tuple{0, 3, "version 2.0 "}, {2, 0, "version 2.0 "}, {2, 3, "version 2.3 "},
+                                    {0, 1, "legacy Lance file version 0.1"}, {0, 2, "0.2"}, {9, 7, "version 9.7"}}) {
+    Status st = version(static_cast<uint16_t>(major), static_cast<uint16_t>(minor));
+    EXPECT_EQ(KindOf(st), ErrorKind::kUnsupported);
+    EXPECT_NE(st.message().find(text), std::string::npos) << st;
+    EXPECT_TRUE(st.message().starts_with("x.lance: ")) << st;
+  }
+  EXPECT_EQ(KindOf(Parse(*testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.0.lance")).status()),
+            ErrorKind::kUnsupported);
+}
+
+TEST(Footer, NumbersFromOutsideAreChecked) {
+  const std::string good = Good();
+  for (size_t field : {40u, 32u, 24u}) {
+    for (uint64_t v : {uint64_t{1} << 60, UINT64_MAX, uint64_t{good.size()}, UINT64_MAX - 15}) {
+      EXPECT_NE(ErrorOf(With(good, field, v)), "OK") << field << " " << v;
+    }
+  }
+  for (uint32_t v : {0xffffffffu, 1000000u}) {
+    EXPECT_NE(ErrorOf(With(good, 16, v)), "OK");
+    EXPECT_NE(ErrorOf(With(good, 12, v)), "OK");
+  }
+  EXPECT_NE(ErrorOf(With(good, 16, 0u)).find("no global buffers"), std::string::npos);
+  EXPECT_EQ(ErrorOf(""), "x.lance: not a Lance file, or a cut one: its 0 bytes do not end with LANC");
+  EXPECT_NE(ErrorOf("LANC"), "OK");
+  EXPECT_NE(ErrorOf(good.substr(good.size() - 20)), "OK");
+  EXPECT_NE(ErrorOf(good.substr(good.size() - 40)), "OK");
+}
+
+TEST(Footer, EveryCutAndEveryByteOfTheTail) {
+  const std::string good = Good();
+  for (size_t n = 0; n < good.size(); ++n) EXPECT_NE(ErrorOf(good.substr(0, n)), "OK");
+  for (size_t i = good.size() - std::min<size_t>(good.size(), 500); i < good.size(); ++i) {
+    for (int flip : {1, 0x80, 0xff}) {
+      std::string bytes = good;
+      bytes[i] = static_cast<char>(bytes[i] ^ flip);
+      std::string error = ErrorOf(bytes);  // no crash; a reading or an error that names the file
+      EXPECT_TRUE(error == "OK" || error.starts_with("x.lance: ")) << error;
+    }
+  }
+}
+
+// A file made of parts: pages of a null column and a schema, in front of them `filler` bytes.
+class Maker {
+ public:
+  wire::ColumnMetadata column;
+  std::string schema;
+  uint64_t filler = 0, schema_at = 0;
+  Maker() {
+    schema = *SerializeFileDescriptor(arrow::Schema({arrow::field("a", arrow::null())}), 3);
+    Any("/lance.encodings.ColumnEncoding", "\x0a\x00", 2, column.mutable_encoding());
+    AddPage("x/lance.encodings21.PageLayout");
+  }
+  void AddPage(const std::string& url) {
+    PageLayout layout;
+    layout.kind = LayoutKind::kConstant;
+    layout.layers = {RepDefLayer::kNullableItem};
+    std::string bytes = SerializePageLayout(layout);
+    auto* page = column.add_pages();
+    page->set_length(3);
+    Any(url, bytes.data(), bytes.size(), page->mutable_encoding());
+  }
+  static void Any(const std::string& url, const char* value, size_t size, wire::Encoding* out) {
+    wire::AnyBytes any;
+    any.set_type_url(url);
+    any.set_value(std::string(value, size));
+    out->mutable_direct()->set_encoding(any.SerializeAsString());
+  }
+  std::string Build() const {
+    std::string out(filler, 'H');
+    uint64_t schema_position = out.size() + schema_at;
+    out += schema;
+    uint64_t a = out.size();
+    out += column.SerializeAsString();
+    uint64_t b = out.size();
+    AppendLE<uint64_t>(&out, a), AppendLE<uint64_t>(&out, b - a);
+    uint64_t c = out.size();
+    AppendLE<uint64_t>(&out, schema_position), AppendLE<uint64_t>(&out, schema.size());
+    AppendLE<uint64_t>(&out, a), AppendLE<uint64_t>(&out, b), AppendLE<uint64_t>(&out, c);
+    AppendLE<uint32_t>(&out, 1), AppendLE<uint32_t>(&out, 1), AppendLE<uint16_t>(&out, 2), AppendLE<uint16_t>(&out, 2);
+    return out + "LANC";
+  }
+};
+
+TEST(Footer, MadeByHand) {
+  Maker m;
+  auto meta = Parse(m.Build());
+  ASSERT_TRUE(meta.ok()) << meta.status();
+  EXPECT_EQ(meta->columns[0][0].length, 3u);
+  for (int i = 0; i < 2000; ++i) m.AddPage("/lance.encodings21.PageLayout");
+  m.filler = 64 * 1000;
+  ReadStats stats;
+  meta = Parse(m.Build(), &stats);
+  ASSERT_TRUE(meta.ok()) << meta.status();
+  EXPECT_EQ(meta->columns[0].size(), 2001u);
+  EXPECT_EQ(stats.requests, 2u);  // the metadata is larger than the tail
+}
+
+TEST(Footer, BadMessages) {
+  auto edited = [](const std::function<void(Maker*)>& edit) {
+    Maker m;
+    edit(&m);
+    return ErrorOf(m.Build());
+  };
+  auto has = [](const std::string& s, std::string_view text) { EXPECT_NE(s.find(text), std::string::npos) << s; };
+  has(edited([](Maker* m) { m->column.mutable_pages(0)->mutable_encoding()->mutable_indirect(); }), "page 0: an indirect encoding");
+  has(edited([](Maker* m) { m->column.mutable_pages(0)->clear_encoding(); }), "x.lance: column 0: page 0: its encoding is missing");
+  has(edited([](Maker* m) { m->column.clear_encoding(); }), "x.lance: column 0: its encoding is missing");
+  has(edited([](Maker* m) { m->AddPage("/lance.encodings.ArrayEncoding"); }), "page 1: its encoding is a '/lance.encodings.Arr");
+  has(edited([](Maker* m) { m->column.mutable_pages(0)->add_buffer_offsets(0); }), "1 buffer offsets but 0 sizes");
+  auto buffer = [&](uint64_t offset, uint64_t size) {
+    return edited([&](Maker* m) {
+      m->filler = 128;
+      m->column.mutable_pages(0)->add_buffer_offsets(offset), m->column.mutable_pages(0)->add_buffer_sizes(size);
+    });
+  };
+  EXPECT_EQ(buffer(64, 64), "OK");  // an extra buffer is tolerated here
+  has(buffer(uint64_t{1} << 50, 8), "ends past the file");
+  has(buffer(64, uint64_t{1} << 40), "ends past the file");
+  has(buffer(UINT64_MAX - 63, 128), "ends past the file");
+  has(buffer(8, 8), "not aligned to 64");
+  has(edited([](Maker* m) { m->column.mutable_pages(0)->set_length(uint64_t{1} << 60); }), "rows");
+  has(edited([](Maker* m) { m->schema_at = 1; }), "global buffer 0 at 1 is not aligned to 64");
+}
+
+}  // namespace
+}  // namespace pilum

@@ -1,0 +1,252 @@
+#include "pilum/file/scan.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kUnitRows = 64 * 1024;        // decoded at once, however small the batches
+constexpr uint64_t kFirstUnitRows = 8 * 1024;    // the first unit teaches how large rows really are
+constexpr uint64_t kUnitBytes = 16 << 20;        // Arrow bytes of a unit; stays near the caches
+constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
+
+// Cuts the wanted rows into units, front to back. Not thread-safe.
+class Planner {
+ public:
+  Planner(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits)
+      : file_(file), rows_(std::move(rows)), limit_rows_(std::max<uint64_t>(1, limits.rows)) {
+    target_bytes_ = std::max<uint64_t>(1, limit_rows_ > kUnitRows ? limits.bytes : std::min(limits.bytes, kUnitBytes));
+    for (const ReadField& r : projection.reads) leaves_.insert(leaves_.end(), r.leaves.begin(), r.leaves.end());
+  }
+
+  bool done() const { return range_ == rows_.ranges().size(); }
+
+  // The next unit's rows. `factor`: Arrow bytes decoded for each byte estimated, so far.
+  RowSet Next(double factor, uint64_t* estimated_bytes) {
+    const uint64_t row = rows_.ranges()[range_].begin + used_;
+    const uint64_t row_bytes = RowBytes(row);
+    const double real_row_bytes = std::max(1.0, static_cast<double>(row_bytes) * factor);
+    auto fit = static_cast<uint64_t>(std::max(1.0, static_cast<double>(target_bytes_) / real_row_bytes));
+    uint64_t most = std::max(limit_rows_, std::exchange(first_, false) ? kFirstUnitRows : kUnitRows);
+    uint64_t n = std::min(fit, most);
+    if (n > limit_rows_) n -= n % limit_rows_;  // whole batches
+    RowSet out = Cut(n);
+    *estimated_bytes = row_bytes * out.size();
+    return out;
+  }
+
+ private:
+  RowSet Cut(uint64_t n) {
+    RowSet out;
+    while (n > 0 && !done()) {
+      const RowRange& r = rows_.ranges()[range_];
+      uint64_t take = std::min(n, r.size() - used_);
+      out.Append(r.begin + used_, r.begin + used_ + take);
+      n -= take;
+      used_ += take;
+      if (used_ == r.size()) ++range_, used_ = 0;
+    }
+    return out;
+  }
+
+  uint64_t RowBytes(uint64_t row) const {
+    uint64_t bytes = 1;
+    for (int leaf : leaves_) {
+      auto page = file_.columns[static_cast<size_t>(leaf)].PagesOf(row, row + 1).first;
+      bytes += EstimateRowBytes(file_, static_cast<size_t>(leaf), page);
+    }
+    return bytes;
+  }
+
+  const OpenFile& file_;
+  RowSet rows_;
+  uint64_t limit_rows_, target_bytes_;
+  std::vector<int> leaves_;
+  size_t range_ = 0;
+  uint64_t used_ = 0;  // rows of that range
+  bool first_ = true;
+};
+
+// Units in order. Decodes on the calling thread and, with ctx.threads > 1, on workers that run ahead by a few units.
+class UnitSource {
+ public:
+  UnitSource(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits, ReadContext ctx)
+      : file_(file), projection_(projection), ctx_(std::move(ctx)), planner_(file, projection, std::move(rows), limits) {
+    threads_ = std::clamp(ctx_.threads, 1, 64);
+    window_ = std::min(static_cast<size_t>(threads_) + 1, kLag);
+  }
+
+  ~UnitSource() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    for (auto& w : workers_) w.join();
+  }
+
+  // nullopt at the end.
+  Result<std::optional<Unit>> Next() {
+    std::unique_lock lock(mutex_);
+    if (taken_ == 1 && threads_ > 1 && workers_.empty() && !planner_.done()) StartWorkers();
+    while (true) {
+      auto it = ready_.find(taken_);
+      if (it != ready_.end()) {
+        Result<Unit> unit = std::move(it->second);
+        ready_.erase(it);
+        ++taken_;
+        changed_.notify_all();
+        PILUM_RETURN_NOT_OK(unit.status());
+        return std::optional<Unit>(*std::move(unit));
+      }
+      if (MayPlan()) {
+        DecodeOne(lock);
+      } else if (taken_ == planned_) {
+        return std::optional<Unit>();
+      } else {
+        changed_.wait(lock);
+      }
+    }
+  }
+
+ private:
+  bool MayPlan() const { return !stopped_ && !failed_ && !planner_.done() && planned_ < taken_ + window_ && (planned_ != 1 || taken_ >= 1); }
+
+  // Called and left with the lock held.
+  void DecodeOne(std::unique_lock<std::mutex>& lock) {
+    size_t number = planned_++;
+    double factor = number == 0 ? 1.0 : factors_[number > kLag ? number - kLag : 0];
+    uint64_t estimated = 0;
+    RowSet rows = planner_.Next(factor, &estimated);
+    lock.unlock();
+    ReadContext ctx = ctx_;
+    auto unit = DecodeUnit(file_, projection_, std::move(rows), ctx);
+    lock.lock();
+    factors_.resize(std::max(factors_.size(), number + 1), 1.0);
+    if (unit.ok()) {
+      factors_[number] = static_cast<double>(unit->bytes) / static_cast<double>(std::max<uint64_t>(1, estimated));
+    } else {
+      failed_ = true;
+    }
+    ready_.emplace(number, std::move(unit));
+    changed_.notify_all();
+  }
+
+  void StartWorkers() {
+    for (int i = 1; i < threads_; ++i) {
+      workers_.emplace_back([this] {
+        std::unique_lock lock(mutex_);
+        while (!stopped_ && !failed_ && !planner_.done()) {
+          if (MayPlan()) DecodeOne(lock);
+          else changed_.wait(lock);
+        }
+      });
+    }
+  }
+
+  const OpenFile& file_;
+  const Projection& projection_;
+  const ReadContext ctx_;
+  int threads_;
+  size_t window_;
+
+  std::mutex mutex_;  // all below
+  std::condition_variable changed_;
+  Planner planner_;
+  std::map<size_t, Result<Unit>> ready_;
+  std::vector<double> factors_;
+  size_t planned_ = 0, taken_ = 0;
+  bool stopped_ = false, failed_ = false;
+  std::vector<std::thread> workers_;
+};
+
+class Scan : public BatchStream {
+ public:
+  Scan(std::shared_ptr<const OpenFile> file, Projection projection, RowSet rows, const BatchLimits& limits,
+       const ReadContext& ctx)
+      : file_(std::move(file)), projection_(std::move(projection)), limits_(limits), ctx_(ctx) {
+    limits_.rows = std::max<uint64_t>(1, limits_.rows);
+    if (projection_.reads.empty()) {
+      unit_.rows = std::move(rows);  // nothing to decode: one unit of all
+      unit_rows_ = unit_.rows.size();
+    } else {
+      units_.emplace(*file_, projection_, std::move(rows), limits_, ctx);
+    }
+  }
+
+  const std::shared_ptr<arrow::Schema>& schema() const override { return projection_.schema; }
+  const RowSet& rows() const override { return batch_rows_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    PILUM_RETURN_NOT_OK(status_);
+    auto batch = NextBatch();
+    if (!batch.ok()) {
+      ErrorKind kind = KindOf(batch.status());
+      bool about_file = kind != ErrorKind::kCancelled && kind != ErrorKind::kDeadline &&
+                        !batch.status().message().starts_with(file_->source->name());
+      status_ = about_file ? WithContext(file_->source->name(), batch.status()) : batch.status();
+      units_.reset();
+      unit_ = {};
+      return status_;
+    }
+    return batch;
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::RecordBatch>> NextBatch() {
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    if (at_ == unit_rows_) {
+      unit_ = {};
+      at_ = unit_rows_ = 0;
+      batch_rows_ = RowSet();
+      if (!units_) return nullptr;
+      PILUM_ASSIGN_OR_RETURN(auto unit, units_->Next());
+      if (!unit) return nullptr;
+      unit_ = *std::move(unit);
+      unit_rows_ = unit_.rows.size();
+    }
+    uint64_t row_bytes = std::max<uint64_t>(1, unit_.bytes / unit_rows_);
+    uint64_t n = std::min({limits_.rows, unit_rows_ - at_, std::max<uint64_t>(1, limits_.bytes / row_bytes)});
+    auto batch = Slice(n);
+    batch_rows_ = n == unit_rows_ ? unit_.rows : unit_.rows.SliceByRank(at_, n);
+    at_ += n;
+    return batch;
+  }
+
+  std::shared_ptr<arrow::RecordBatch> Slice(uint64_t n) const {
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    for (int r : projection_.outputs) {
+      const auto& array = unit_.arrays[static_cast<size_t>(r)];
+      arrays.push_back(n == unit_rows_ ? array : array->Slice(static_cast<int64_t>(at_), static_cast<int64_t>(n)));
+    }
+    return arrow::RecordBatch::Make(projection_.schema, static_cast<int64_t>(n), std::move(arrays));
+  }
+
+  std::shared_ptr<const OpenFile> file_;
+  const Projection projection_;
+  BatchLimits limits_;
+  const ReadContext ctx_;
+  std::optional<UnitSource> units_;
+  Unit unit_;                         // being given out
+  uint64_t unit_rows_ = 0, at_ = 0;   // its rows, and how many are out
+  RowSet batch_rows_;
+  Status status_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchStream> MakeScan(std::shared_ptr<const OpenFile> file, Projection projection, RowSet rows,
+                                      const BatchLimits& limits, const ReadContext& ctx) {
+  return std::make_unique<Scan>(std::move(file), std::move(projection), std::move(rows), limits, ctx);
+}
+
+}  // namespace pilum

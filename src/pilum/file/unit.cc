@@ -1,0 +1,183 @@
+#include "pilum/file/unit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+
+namespace pilum {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+constexpr int kMaxRounds = 8;  // a page needs at most four
+
+// One page of one leaf, for the rows of a unit.
+struct Part {
+  std::unique_ptr<PageRead> read;
+  size_t num_ranges = 0;  // that it waits for
+};
+
+Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
+  std::vector<BufferPtr> fetched;
+  std::vector<ByteRange> ranges;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    ranges.clear();
+    size_t at = 0;
+    for (Part& part : *parts) {
+      if (round > 0 && part.num_ranges == 0) continue;
+      std::vector<BufferPtr> mine(std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at)),
+                                  std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at + part.num_ranges)));
+      at += part.num_ranges;
+      PILUM_ASSIGN_OR_RETURN(auto more, part.read->Next(std::move(mine)));
+      part.num_ranges = more.size();
+      ranges.insert(ranges.end(), more.begin(), more.end());
+    }
+    if (ranges.empty()) return Status::OK();
+    PILUM_ASSIGN_OR_RETURN(fetched, file.source->ReadRanges(ranges, ctx));
+  }
+  return MakeError(ErrorKind::kCorrupt, "a page asks for more rounds of bytes than any layout has");
+}
+
+Result<ArrayPtr> JoinPages(const arrow::ArrayVector& arrays, arrow::MemoryPool* pool) {
+  if (arrays.size() == 1) return arrays[0];
+  return arrow::Concatenate(arrays, pool);
+}
+
+class UnitDecoder {
+ public:
+  UnitDecoder(const OpenFile& file, const Projection& projection, ReadContext& ctx)
+      : file_(file), projection_(projection), ctx_(ctx) {}
+
+  Result<Unit> Run(RowSet rows) {
+    unit_.rows = std::move(rows);
+    for (const ReadField& field : projection_.reads) {
+      for (int leaf : field.leaves) Start(static_cast<size_t>(leaf));
+    }
+    PILUM_RETURN_NOT_OK(Fetch(file_, &parts_, ctx_));
+    for (const ReadField& field : projection_.reads) {
+      PILUM_ASSIGN_OR_RETURN(auto array, Decode(field));
+      unit_.bytes += ArrowBytes(*array);
+      unit_.arrays.push_back(std::move(array));
+    }
+    return std::move(unit_);
+  }
+
+ private:
+  void Start(size_t leaf) {
+    const OpenColumn& column = file_.columns[leaf];
+    auto [first, last] = column.PagesOf(unit_.rows.ranges().front().begin, unit_.rows.ranges().back().end);
+    size_t count = 0;
+    for (size_t p = first; p < last; ++p) {
+      RowSet in_page = unit_.rows.Slice(column.first_row[p], column.first_row[p + 1]);
+      if (in_page.empty()) continue;
+      parts_.push_back({column.pages[p]->StartRead(std::move(in_page))});
+      ++count;
+    }
+    parts_of_leaf_.push_back(count);
+  }
+
+  Result<ArrayPtr> DecodeLeaf(size_t num_parts) {
+    arrow::ArrayVector arrays;
+    for (size_t i = 0; i < num_parts; ++i) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      Part& part = parts_[next_part_++];
+      PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
+      part.read.reset();  // lets go of the fetched bytes
+      arrays.push_back(std::move(array));
+    }
+    if (arrays.empty()) return MakeError(ErrorKind::kCorrupt, "no page holds these rows");
+    return JoinPages(arrays, ctx_.memory_pool());
+  }
+
+  Result<ArrayPtr> Decode(const ReadField& field) {
+    arrow::ArrayVector leaves;
+    for (size_t i = 0; i < field.leaves.size(); ++i) {
+      PILUM_ASSIGN_OR_RETURN(auto leaf, DecodeLeaf(parts_of_leaf_[next_leaf_++]));
+      leaves.push_back(std::move(leaf));
+    }
+    PILUM_ASSIGN_OR_RETURN(auto array, MergeLeaves(field.merged, leaves, ctx_.memory_pool()));
+    if (static_cast<uint64_t>(array->length()) != unit_.rows.size()) {
+      return MakeError(ErrorKind::kCorrupt, fmt::format("column '{}': {} rows decoded where {} were asked for",
+                                                        field.field->name(), array->length(), unit_.rows.size()));
+    }
+    if (field.merged == field.field) return array;
+    return PruneArray(array, field.field->type());
+  }
+
+  const OpenFile& file_;
+  const Projection& projection_;
+  ReadContext& ctx_;
+  Unit unit_;
+  std::vector<Part> parts_;
+  std::vector<size_t> parts_of_leaf_;
+  size_t next_part_ = 0, next_leaf_ = 0;
+};
+
+// Bytes of one value of a fixed width, 0 for other types.
+uint64_t FixedBytes(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::FIXED_SIZE_LIST) {
+    return FixedBytes(*type.field(0)->type()) * static_cast<uint64_t>(static_cast<const arrow::FixedSizeListType&>(type).list_size());
+  }
+  if (!arrow::is_fixed_width(type)) return 0;
+  int bits = type.bit_width();
+  return bits <= 0 ? 0 : static_cast<uint64_t>(bits + 7) / 8;
+}
+
+uint64_t SumBuffers(const arrow::ArrayData& data) {
+  uint64_t n = 0;
+  for (const auto& b : data.buffers) n += b ? static_cast<uint64_t>(b->size()) : 0;
+  for (const auto& c : data.child_data) n += SumBuffers(*c);
+  if (data.dictionary) n += SumBuffers(*data.dictionary);
+  return n;
+}
+
+}  // namespace
+
+std::pair<size_t, size_t> OpenColumn::PagesOf(uint64_t begin, uint64_t end) const {
+  auto at = [&](uint64_t row) { return std::upper_bound(first_row.begin(), first_row.end(), row) - first_row.begin(); };
+  auto first = static_cast<size_t>(at(begin)) - 1;
+  auto last = std::min(static_cast<size_t>(at(end - 1)), pages.size());
+  return {first, last};
+}
+
+Result<Unit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx) {
+  return UnitDecoder(file, projection, ctx).Run(std::move(rows));
+}
+
+Result<ArrayPtr> DecodePage(const OpenFile& file, const Page& page, RowSet rows, ReadContext& ctx) {
+  std::vector<Part> parts;
+  parts.push_back({page.StartRead(std::move(rows))});
+  PILUM_RETURN_NOT_OK(Fetch(file, &parts, ctx));
+  return parts[0].read->Decode(ctx);
+}
+
+uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page_number) {
+  const LeafColumn& column = file.leaves[leaf];
+  const Page& page = *file.columns[leaf].pages[page_number];
+  const PageInfo& info = page.info();
+  const uint64_t rows = std::max<uint64_t>(1, page.num_rows());
+  uint64_t stored = 0;
+  for (const ByteRange& b : info.buffers) stored += b.size;
+  uint64_t estimate = std::max<uint64_t>(1, stored / rows);
+  if (info.layout.kind == LayoutKind::kBlob) return std::max(estimate, file.source->size() / rows);  // payloads lie outside
+  const double values = std::max(1.0, static_cast<double>(std::max(info.layout.num_items, info.layout.num_def_values)) /
+                                          static_cast<double>(rows));
+  double value_bytes = static_cast<double>(FixedBytes(*column.leaf->type()));
+  if (info.layout.kind == LayoutKind::kConstant) {
+    if (info.layout.inline_value) value_bytes = std::max(value_bytes, static_cast<double>(info.layout.inline_value->size()));
+    else if (!info.buffers.empty()) value_bytes = std::max(value_bytes, static_cast<double>(info.buffers[0].size));
+  } else if (info.layout.dictionary && info.buffers.size() > 2) {
+    value_bytes = std::max(value_bytes, static_cast<double>(info.buffers[2].size) /
+                                            static_cast<double>(std::max<uint64_t>(1, info.layout.num_dictionary_items)));
+  }
+  return std::max(estimate, static_cast<uint64_t>(std::min(1e15, values * value_bytes)));
+}
+
+uint64_t ArrowBytes(const arrow::Array& array) { return SumBuffers(*array.data()); }
+
+}  // namespace pilum

@@ -1,0 +1,55 @@
+// A unit: the rows that are fetched and decoded together, of every column of a read. Called by scan.cc and file_reader.cc.
+// All calls are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/base/context.h"
+#include "pilum/base/row_set.h"
+#include "pilum/encoding/page.h"
+#include "pilum/encoding/shape.h"
+#include "pilum/file/projection.h"
+#include "pilum/io/byte_source.h"
+
+namespace pilum {
+
+struct OpenColumn {
+  std::vector<std::unique_ptr<Page>> pages;
+  std::vector<uint64_t> first_row;  // of each page, and last the number of rows
+  // Pages that hold a row of [begin, end): numbers [first, last).
+  std::pair<size_t, size_t> PagesOf(uint64_t begin, uint64_t end) const;
+};
+
+// What an open file knows; immutable, shared by the reader and its streams.
+struct OpenFile {
+  std::shared_ptr<const ByteSource> source;
+  std::shared_ptr<arrow::Schema> schema;
+  std::vector<LeafColumn> leaves;
+  std::vector<OpenColumn> columns;  // one a leaf
+  uint64_t num_rows = 0;
+};
+
+struct Unit {
+  RowSet rows;
+  std::vector<std::shared_ptr<arrow::Array>> arrays;  // one a ReadField, rows.size() long
+  uint64_t bytes = 0;                                 // of all Arrow buffers
+};
+
+// Fetches and decodes `rows` (not empty) of every field. All pages advance together: one ReadRanges a round.
+Result<Unit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx);
+
+// The rows (of the page) of one page of one leaf, as its PathField.
+Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, const Page& page, RowSet rows, ReadContext& ctx);
+
+// Arrow bytes that a row of page `page` of leaf `leaf` will take, guessed from metadata alone; at least 1.
+uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page);
+
+// Bytes of all buffers under `array`.
+uint64_t ArrowBytes(const arrow::Array& array);
+
+}  // namespace pilum
