@@ -95,23 +95,23 @@ class UnitSource {
   }
 
   // nullopt at the end.
-  Result<std::optional<Unit>> Next() {
+  Result<std::optional<DecodedUnit>> Next() {
     std::unique_lock lock(mutex_);
     if (taken_ == 1 && threads_ > 1 && workers_.empty() && !planner_.done()) StartWorkers();
     while (true) {
       auto it = ready_.find(taken_);
       if (it != ready_.end()) {
-        Result<Unit> unit = std::move(it->second);
+        Result<DecodedUnit> unit = std::move(it->second);
         ready_.erase(it);
         ++taken_;
         changed_.notify_all();
         PILUM_RETURN_NOT_OK(unit.status());
-        return std::optional<Unit>(*std::move(unit));
+        return std::optional<DecodedUnit>(*std::move(unit));
       }
       if (MayPlan()) {
         DecodeOne(lock);
       } else if (taken_ == planned_) {
-        return std::optional<Unit>();
+        return std::optional<DecodedUnit>();
       } else {
         changed_.wait(lock);
       }
@@ -162,7 +162,7 @@ class UnitSource {
   std::mutex mutex_;  // all below
   std::condition_variable changed_;
   Planner planner_;
-  std::map<size_t, Result<Unit>> ready_;
+  std::map<size_t, Result<DecodedUnit>> ready_;
   std::vector<double> factors_;
   size_t planned_ = 0, taken_ = 0;
   bool stopped_ = false, failed_ = false;
@@ -236,7 +236,7 @@ class Scan : public BatchStream {
   BatchLimits limits_;
   const ReadContext ctx_;
   std::optional<UnitSource> units_;
-  Unit unit_;                         // being given out
+  DecodedUnit unit_;                  // being given out
   uint64_t unit_rows_ = 0, at_ = 0;   // its rows, and how many are out
   RowSet batch_rows_;
   Status status_;

@@ -53,7 +53,7 @@ class UnitDecoder {
   UnitDecoder(const OpenFile& file, const Projection& projection, ReadContext& ctx)
       : file_(file), projection_(projection), ctx_(ctx) {}
 
-  Result<Unit> Run(RowSet rows) {
+  Result<DecodedUnit> Run(RowSet rows) {
     unit_.rows = std::move(rows);
     for (const ReadField& field : projection_.reads) {
       for (int leaf : field.leaves) Start(static_cast<size_t>(leaf));
@@ -112,7 +112,7 @@ class UnitDecoder {
   const OpenFile& file_;
   const Projection& projection_;
   ReadContext& ctx_;
-  Unit unit_;
+  DecodedUnit unit_;
   std::vector<Part> parts_;
   std::vector<size_t> parts_of_leaf_;
   size_t next_part_ = 0, next_leaf_ = 0;
@@ -145,7 +145,7 @@ std::pair<size_t, size_t> OpenColumn::PagesOf(uint64_t begin, uint64_t end) cons
   return {first, last};
 }
 
-Result<Unit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx) {
+Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx) {
   return UnitDecoder(file, projection, ctx).Run(std::move(rows));
 }
 

@@ -34,14 +34,14 @@ struct OpenFile {
   uint64_t num_rows = 0;
 };
 
-struct Unit {
+struct DecodedUnit {
   RowSet rows;
   std::vector<std::shared_ptr<arrow::Array>> arrays;  // one a ReadField, rows.size() long
   uint64_t bytes = 0;                                 // of all Arrow buffers
 };
 
 // Fetches and decodes `rows` (not empty) of every field. All pages advance together: one ReadRanges a round.
-Result<Unit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx);
+Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx);
 
 // The rows (of the page) of one page of one leaf, as its PathField.
 Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, const Page& page, RowSet rows, ReadContext& ctx);
