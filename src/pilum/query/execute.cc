@@ -57,7 +57,7 @@ class RowReader {
 
 class UnitReadImpl final : public UnitRead {
  public:
-  UnitReadImpl(const Plan& plan, const Unit& unit, Candidates candidates, Progress* progress, const ReadContext& ctx)
+  UnitReadImpl(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress, const ReadContext& ctx)
       : plan_(plan), unit_(unit), certain_(std::move(candidates.certain)), possible_(std::move(candidates.possible)),
         progress_(*progress), ctx_(ctx), num_possible_(possible_.size()) {
     // Certain rows need no predicate column, so one read for both must not decode more than two would.
@@ -137,14 +137,16 @@ class UnitReadImpl final : public UnitRead {
 
   Status Open(const std::vector<FieldPath>& columns, RowSet rows) {
     if (rows.empty()) return Status::OK();
-    PILUM_ASSIGN_OR_RETURN(reader_, RowReader::Make(unit_, columns, std::move(rows), plan_.options.limits, ctx_));
+    ReadContext ctx = ctx_;
+    if (one_read_ && progress_.to_give) ctx.threads = 1;  // may stop inside the round: nothing decoded ahead, the same counts always
+    PILUM_ASSIGN_OR_RETURN(reader_, RowReader::Make(unit_, columns, std::move(rows), plan_.options.limits, ctx));
     return Status::OK();
   }
 
   const Plan& plan_;
   const Unit& unit_;
   const RowSet certain_, possible_;
-  Progress& progress_;
+  QueryProgress& progress_;
   ReadContext ctx_;
   const uint64_t num_possible_;
   bool one_read_ = false;
@@ -154,7 +156,7 @@ class UnitReadImpl final : public UnitRead {
 
 }  // namespace
 
-std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, Progress* progress,
+std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress,
                                        const ReadContext& ctx) {
   return std::make_unique<UnitReadImpl>(plan, unit, std::move(candidates), progress, ctx);
 }

@@ -16,7 +16,7 @@ class UnitRead {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, Progress* progress,
+std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress,
                                        const ReadContext& ctx);
 
 }  // namespace pilum

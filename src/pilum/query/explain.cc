@@ -53,7 +53,7 @@ std::string PlanText(const Plan& plan) {
   return out;
 }
 
-std::string UnitsText(const Progress& progress) {
+std::string UnitsText(const QueryProgress& progress) {
   std::string out;
   size_t shown = 0;
   for (const auto& u : progress.units) {
@@ -65,7 +65,7 @@ std::string UnitsText(const Progress& progress) {
   return out;
 }
 
-std::string CountsText(const Plan& plan, const Progress& progress, const ReadContext& ctx) {
+std::string CountsText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx) {
   const QueryCounts& c = progress.counts;
   std::string out = progress.ended ? "" : "so far\n";
   if (plan.query.where) {
@@ -92,11 +92,11 @@ std::string CountsText(const Plan& plan, const Progress& progress, const ReadCon
 
 }  // namespace
 
-std::string ExplainText(const Plan& plan, const Progress& progress, const ReadContext& ctx) {
+std::string ExplainText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx) {
   return PlanText(plan) + CountsText(plan, progress, ctx);
 }
 
-std::string ProgressText(const Progress& progress, const ReadContext& ctx) {
+std::string ProgressText(const QueryProgress& progress, const ReadContext& ctx) {
   const QueryCounts& c = progress.counts;
   std::string out = fmt::format("{} of {} units pruned, {} read, {} rows returned", c.units_pruned, c.units, c.units_read, c.rows_returned);
   if (ctx.stats) out += fmt::format(", {} values decoded, {} bytes fetched", ctx.stats->total_decoded(), ctx.stats->bytes.load());

@@ -94,7 +94,7 @@ class RunningQuery final : public QueryResult {
 
   Plan plan_;
   ReadContext ctx_;
-  Progress progress_;
+  QueryProgress progress_;
   std::unique_ptr<UnitRead> reading_;
   size_t next_unit_ = 0;
   Status failure_;

@@ -36,7 +36,7 @@ struct UnitOutcome {
 };
 
 // Where a running query stands; shared by the stages of one query, used by one thread.
-struct Progress {
+struct QueryProgress {
   uint64_t to_skip = 0;              // of OFFSET
   std::optional<uint64_t> to_give;   // of LIMIT
   QueryCounts counts;
@@ -46,8 +46,8 @@ struct Progress {
 };
 
 // The plan and the counts so far, as text for people. (query/explain.cc)
-std::string ExplainText(const Plan& plan, const Progress& progress, const ReadContext& ctx);
+std::string ExplainText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx);
 // "2 of 5 units pruned, 1 read, 1200 values decoded": for errors that end a read. (query/explain.cc)
-std::string ProgressText(const Progress& progress, const ReadContext& ctx);
+std::string ProgressText(const QueryProgress& progress, const ReadContext& ctx);
 
 }  // namespace pilum
