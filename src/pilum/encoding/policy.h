@@ -12,7 +12,7 @@
 #include <arrow/type_fwd.h>
 
 #include "pilum/encoding/descriptor.h"
-#include "pilum/encoding/shape.h"
+#include "pilum/base/status.h"
 
 namespace pilum {
 
@@ -28,6 +28,7 @@ struct EncodingHints {
   std::optional<uint64_t> dict_max_size;
   std::optional<uint64_t> minichunk_size;
   std::optional<bool> full_zip;             // structural-encoding = fullzip (true) | miniblock (false)
+  // Numbers that do not parse are passed over; an unknown scheme or structural encoding is kUnsupported naming the field.
   static Result<EncodingHints> Parse(const arrow::Field& leaf, const arrow::Field& top_level);
 };
 
@@ -40,7 +41,14 @@ struct PageStats {
   uint64_t max_length = 0;        // variable: longest value
   uint64_t bitpacked_bytes = 0;   // fixed width 8..64: sum over 1,024-value blocks of header + 128 x width
   bool all_equal = false;         // every non-null value bit-equal (and at least one)
-  std::optional<uint64_t> distinct;  // exact where it was counted, capped at the dictionary limit
+  bool composite = false;         // fixed-size list or packed struct: stored as it is
+  bool variable_struct = false;   // packed struct with fields of varying size
+  bool keys = false;              // Arrow dictionary array
+  bool can_pack = false;          // fixed width of 8, 16, 32 or 64 bits
+  // Where a dictionary was built (an auto dictionary is given up early when it cannot pay):
+  std::optional<uint64_t> distinct;
+  uint64_t dictionary_bytes = 0;  // its items
+  uint64_t key_bytes = 0;         // its keys, packed
 };
 
 struct Choice {
@@ -51,6 +59,8 @@ struct Choice {
   std::string why;
 };
 
-Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, const LeafColumn& column, FileVersion version);
+// Is an auto dictionary worth trying, and up to how many distinct values? 0: no.
+uint64_t DictionaryCap(const PageStats& stats, const EncodingHints& hints, FileVersion version);
+Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, FileVersion version);
 
 }  // namespace pilum

@@ -1,0 +1,77 @@
+// Pages without values (all null) and, from 2.2 on, with one value for all.
+#include "pilum/encoding/write/internal.h"
+
+namespace pilum::write {
+
+namespace {
+
+void AddLevels(const PageContext& page, EncodedPage* out) {
+  PageLayout& l = out->layout;
+  const bool pack = page.version != FileVersion::kV2_1;
+  auto add = [&](LevelStream stream, std::optional<CodecDesc>* codec, uint64_t* count) {
+    Bytes bytes;
+    if (stream.present) {
+      stream.ChooseCodec();
+      if (!pack) stream.codec.kind = CodecKind::kFlat;
+      stream.Append(0, stream.count, &bytes);
+      if (stream.codec.kind != CodecKind::kFlat) {
+        *codec = stream.codec;
+        *count = stream.count;
+      }
+    }
+    out->buffers.push_back(ToBuffer(std::move(bytes)));
+  };
+  add(page.rep, &l.rep_codec, &l.num_rep_values);
+  add(page.def, &l.def_codec, &l.num_def_values);
+}
+
+}  // namespace
+
+EncodedPage NullPage(const PageContext& page) {
+  EncodedPage out;
+  out.layout.kind = LayoutKind::kConstant;
+  out.layout.layers = page.layers;
+  bool empty_struct = page.kind().kind == ValueKind::kNone && page.num_valid > 0;  // described like nulls
+  if (empty_struct) out.layout.layers[0] = RepDefLayer::kNullableItem;
+  if (page.layers.size() > 1 && !empty_struct) AddLevels(page, &out);
+  return out;
+}
+
+EncodedPage ConstantPage(const PageContext& page, uint64_t example_slot) {
+  constexpr uint64_t kMaxInline = 32;
+  const LeafKind& kind = page.kind();
+  const ValueStore& v = *page.slice.values;
+  EncodedPage out;
+  out.layout.kind = LayoutKind::kConstant;
+  out.layout.layers = page.layers;
+  uint64_t slot = page.slice.first_slot + example_slot;
+  if (kind.kind == ValueKind::kVariable) {
+    uint64_t begin = slot ? v.ends[slot - 1] : 0, length = v.ends[slot] - begin;
+    uint64_t width = kind.large ? 8 : 4;
+    Bytes scalar;
+    AppendInt<uint32_t>(&scalar, 2);
+    AppendInt<uint32_t>(&scalar, static_cast<uint32_t>(2 * width));
+    AppendInt<uint32_t>(&scalar, static_cast<uint32_t>(length));
+    uint64_t zero = 0;
+    Append(&scalar, &zero, width);
+    Append(&scalar, &length, width);
+    Append(&scalar, v.bytes.data() + begin, length);
+    out.buffers.push_back(ToBuffer(std::move(scalar)));
+  } else {
+    uint64_t width = kind.kind == ValueKind::kBool ? 1 : kind.width;
+    const uint8_t* value = v.bytes.data() + slot * width;
+    if (width <= kMaxInline) {
+      out.layout.inline_value = std::string(reinterpret_cast<const char*>(value), width);
+    } else {
+      Bytes scalar;
+      AppendInt<uint32_t>(&scalar, 1);
+      AppendInt<uint32_t>(&scalar, static_cast<uint32_t>(width));
+      Append(&scalar, value, width);
+      out.buffers.push_back(ToBuffer(std::move(scalar)));
+    }
+  }
+  if (page.rep.present || page.def.present) AddLevels(page, &out);
+  return out;
+}
+
+}  // namespace pilum::write

@@ -1,0 +1,341 @@
+// Mini-block pages: chunks of levels and values, the chunk table, the dictionary and the repetition index.
+#include <bit>
+
+#include "pilum/encoding/write/internal.h"
+
+namespace pilum::write {
+
+namespace {
+
+constexpr uint64_t kMaxChunkBytes = 32768;  // what a 2.1 chunk word can say; kept in 2.2
+constexpr uint64_t kMaxCount = 65535;       // level counts and level bytes are u16
+constexpr uint64_t kMaxChunkValues = 4096;
+
+uint64_t PowerBelow(uint64_t bytes_per_value) {  // largest power of two whose values take less than 8,186 bytes
+  uint64_t n = kMaxChunkValues;
+  while (n > 1 && n * bytes_per_value >= 8186) n /= 2;
+  return std::max<uint64_t>(n, 2);
+}
+
+CodecDesc FlatCodec(uint64_t bits) {
+  CodecDesc d;
+  d.kind = CodecKind::kFlat;
+  d.bits = bits;
+  return d;
+}
+
+// Fixed-width values as they are (also rows of packed structs).
+class FlatChunks : public ChunkEncoder {
+ public:
+  FlatChunks(const uint8_t* values, uint64_t width, uint64_t slots)
+      : values_(values), width_(width), slots_(slots), step_(PowerBelow(width)) {}
+  uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    write::Append(out, values_ + begin * width_, n * width_);
+    sizes->push_back(n * width_);
+  }
+
+ private:
+  const uint8_t* values_;
+  uint64_t width_, slots_, step_;
+};
+
+class BoolChunks : public ChunkEncoder {
+ public:
+  BoolChunks(const uint8_t* flags, uint64_t slots) : flags_(flags), slots_(slots) { codec = FlatCodec(1); }
+  uint64_t Preferred(uint64_t begin) const override { return std::min(kMaxChunkValues, slots_ - begin); }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    AppendBits(flags_ + begin, n, out);
+    sizes->push_back((n + 7) / 8);
+  }
+
+ private:
+  const uint8_t* flags_;
+  uint64_t slots_;
+};
+
+class BitpackedChunks : public ChunkEncoder {
+ public:
+  BitpackedChunks(const uint8_t* values, uint64_t width, uint64_t slots) : values_(values), width_(width), slots_(slots) {
+    codec.kind = CodecKind::kInlineBitpacking;
+    codec.bits = width * 8;
+  }
+  uint64_t Preferred(uint64_t begin) const override { return std::min<uint64_t>(1024, slots_ - begin); }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    size_t at = out->size();
+    AppendInlineBitpacked(values_ + begin * width_, width_, n, out);
+    sizes->push_back(out->size() - at);
+  }
+
+ private:
+  const uint8_t* values_;
+  uint64_t width_, slots_;
+};
+
+// Owns the integers that another encoder reads.
+class OwningChunks : public ChunkEncoder {
+ public:
+  OwningChunks(Bytes values, uint64_t width, bool bitpack) : values_(std::move(values)) {
+    uint64_t n = values_.size() / width;
+    if (bitpack) inner_ = std::make_unique<BitpackedChunks>(values_.data(), width, n);
+    else inner_ = std::make_unique<FlatChunks>(values_.data(), width, n);
+    codec = bitpack ? inner_->codec : FlatCodec(width * 8);
+  }
+  uint64_t Preferred(uint64_t begin) const override { return inner_->Preferred(begin); }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    inner_->Encode(begin, n, out, sizes);
+  }
+
+ private:
+  Bytes values_;
+  std::unique_ptr<ChunkEncoder> inner_;
+};
+
+// Offsets from the buffer's start, then the bytes.
+class VariableChunks : public ChunkEncoder {
+ public:
+  VariableChunks(const PageContext& page)
+      : values_(*page.slice.values), first_(page.slice.first_slot), slots_(page.slice.slots), width_(page.kind().large ? 8 : 4) {
+    codec.kind = CodecKind::kVariable;
+    codec.children = {FlatCodec(width_ * 8)};
+    target_ = std::clamp<uint64_t>(page.hints->minichunk_size.value_or(4096), 64, 28 * 1024);
+  }
+  uint64_t Preferred(uint64_t begin) const override {
+    uint64_t rest = slots_ - begin;
+    uint64_t n = 2;
+    while (n * 2 <= kMaxChunkValues && n < rest && Size(begin, std::min(2 * n, rest)) <= target_) n *= 2;
+    return std::min(n, rest);
+  }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    size_t start = out->size();
+    uint64_t head = (n + 1) * width_, base = End(begin);
+    out->resize(start + head);
+    uint8_t* p = out->data() + start;
+    for (uint64_t i = 0; i <= n; ++i) {
+      uint64_t v = head + End(begin + i) - base;
+      if (width_ == 8) StoreLE<uint64_t>(p + i * 8, v);
+      else StoreLE<uint32_t>(p + i * 4, static_cast<uint32_t>(v));
+    }
+    write::Append(out, values_.bytes.data() + base, End(begin + n) - base);
+    PadTo(out, width_, 0x48, start);
+    sizes->push_back(out->size() - start);
+  }
+
+ private:
+  uint64_t End(uint64_t slot) const { return first_ + slot ? values_.ends[first_ + slot - 1] : 0; }
+  uint64_t Size(uint64_t begin, uint64_t n) const { return (n + 1) * width_ + End(begin + n) - End(begin); }
+  const ValueStore& values_;
+  uint64_t first_, slots_, width_, target_;
+};
+
+// One bitmap for each list level that has null items, outermost first, then the items.
+class FixedSizeListChunks : public ChunkEncoder {
+ public:
+  explicit FixedSizeListChunks(const PageContext& page) : v_(*page.slice.values), first_(page.slice.first_slot), slots_(page.slice.slots) {
+    const LeafKind& kind = page.kind();
+    codec = FixedSizeListCodec(page);
+    uint64_t bits = kind.bool_items ? kind.width : kind.width * 8;
+    uint64_t per_slot = 1;
+    for (size_t i = 0; i < kind.dims.size(); ++i) {
+      per_slot *= static_cast<uint64_t>(kind.dims[i]);
+      if (!HasItemNulls(page, i)) continue;
+      layers_.push_back({i, per_slot});
+      bits += per_slot;
+      ++num_buffers;
+    }
+    step_ = PowerBelow((bits + 7) / 8);
+    if (bits % 8 != 0) step_ = std::max<uint64_t>(step_, 8);  // chunks then begin at whole bytes of the bit stream
+  }
+  uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
+  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+    uint64_t slot = first_ + begin;
+    for (const auto& [layer, per_slot] : layers_) {
+      size_t at = out->size();
+      AppendBits(v_.item_valid[layer].data() + slot * per_slot, n * per_slot, out);
+      sizes->push_back(out->size() - at);
+      PadTo(out, 8, 0xFE);
+    }
+    size_t at = out->size();
+    const uint8_t* items = v_.bytes.data() + slot * v_.kind.width;
+    if (v_.kind.bool_items) AppendBits(items, n * v_.kind.width, out);
+    else write::Append(out, items, n * v_.kind.width);
+    sizes->push_back(out->size() - at);
+  }
+
+ private:
+  const ValueStore& v_;
+  uint64_t first_, slots_, step_ = 2;
+  std::vector<std::pair<size_t, uint64_t>> layers_;
+};
+
+// The events of a chunk of `n` slots that starts at `event`: up to its last slot's event, or to the page's end.
+uint64_t EventsEnd(const PageContext& page, uint64_t event, uint64_t n, bool last, uint8_t first_list) {
+  if (last) return page.slice.events;
+  if (!page.rep.present) return event + n;
+  const uint8_t* def = page.slice.def;
+  for (; n > 0; ++event) n -= def[event] < first_list;
+  return event;
+}
+
+struct ChunkWriter {
+  const PageContext& page;
+  const ChunkEncoder& chunks;
+  Bytes data, table, index;
+
+  // Appends one chunk; false (and nothing appended) where it breaks a limit.
+  bool Add(uint64_t event, uint64_t event_end, uint64_t slot, uint64_t n, bool last) {
+    const size_t start = data.size();
+    const bool levels = page.rep.present || page.def.present;
+    const uint64_t size_width = page.large_chunks() ? 4 : 2;
+    std::vector<uint64_t> level_sizes, sizes;
+    if (levels && event_end - event > kMaxCount) return false;
+    size_t head = 2 + 2 * (page.rep.present + page.def.present) + size_width * chunks.num_buffers;
+    data.resize(start + head);
+    PadTo(&data, 8, 0xFE, start);
+    for (const LevelStream* s : {&page.rep, &page.def}) {
+      if (!s->present) continue;
+      size_t at = data.size();
+      s->Append(event, event_end, &data);
+      level_sizes.push_back(data.size() - at);
+      PadTo(&data, 8, 0xFE, start);
+    }
+    chunks.Encode(slot, n, &data, &sizes);
+    PadTo(&data, 8, 0xFE, start);
+    bool ok = data.size() - start <= kMaxChunkBytes;
+    for (uint64_t s : level_sizes) ok = ok && s <= kMaxCount;
+    if (!ok) {
+      data.resize(start);
+      return false;
+    }
+    uint8_t* p = data.data() + start;
+    StoreLE<uint16_t>(p, static_cast<uint16_t>(levels ? event_end - event : 0));
+    p += 2;
+    for (uint64_t s : level_sizes) {
+      StoreLE<uint16_t>(p, static_cast<uint16_t>(s));
+      p += 2;
+    }
+    for (uint64_t s : sizes) {
+      if (size_width == 4) StoreLE<uint32_t>(p, static_cast<uint32_t>(s));
+      else StoreLE<uint16_t>(p, static_cast<uint16_t>(s));
+      p += size_width;
+    }
+    uint64_t word = ((data.size() - start) / 8 - 1) << 4 | (last ? 0u : static_cast<unsigned>(std::countr_zero(n)));
+    if (page.large_chunks()) AppendInt<uint32_t>(&table, static_cast<uint32_t>(word));
+    else AppendInt<uint16_t>(&table, static_cast<uint16_t>(word));
+    return true;
+  }
+
+  // Rows that finish in [event, end), and events after the last of them.
+  void AddToIndex(uint64_t event, uint64_t end) {
+    const uint8_t start_level = static_cast<uint8_t>(page.plan->max_rep);
+    uint64_t finished = 0, last_end = event;
+    for (uint64_t i = event + 1; i <= end; ++i) {
+      if (i != page.slice.events && page.slice.rep[i] != start_level) continue;
+      ++finished;
+      last_end = i;
+    }
+    AppendInt<uint64_t>(&index, finished);
+    AppendInt<uint64_t>(&index, end - last_end);
+  }
+};
+
+}  // namespace
+
+bool HasItemNulls(const PageContext& page, size_t layer) {
+  const ValueStore& v = *page.slice.values;
+  if (layer >= v.item_valid.size() || v.item_valid[layer].empty()) return false;
+  uint64_t per_slot = 1;
+  for (size_t i = 0; i <= layer; ++i) per_slot *= static_cast<uint64_t>(v.kind.dims[i]);
+  return std::memchr(v.item_valid[layer].data() + page.slice.first_slot * per_slot, 0, page.slice.slots * per_slot) != nullptr;
+}
+
+CodecDesc FixedSizeListCodec(const PageContext& page) {
+  const LeafKind& kind = page.kind();
+  CodecDesc d = FlatCodec(kind.bool_items ? 1 : kind.width / static_cast<uint64_t>(kind.items_per_slot()) * 8);
+  for (size_t i = kind.dims.size(); i-- > 0;) {
+    CodecDesc list;
+    list.kind = CodecKind::kFixedSizeList;
+    list.num_items = static_cast<uint64_t>(kind.dims[i]);
+    list.has_validity = HasItemNulls(page, i);
+    list.children = {std::move(d)};
+    d = std::move(list);
+  }
+  return d;
+}
+
+std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page) {
+  const PageSlice& s = page.slice;
+  const LeafKind& kind = page.kind();
+  if (kind.kind == ValueKind::kBool) return std::make_unique<BoolChunks>(s.values->bytes.data() + s.first_slot, s.slots);
+  auto out = std::make_unique<FlatChunks>(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
+  out->codec = FlatCodec(kind.width * 8);
+  if (kind.packed) {
+    CodecDesc packed;
+    packed.kind = CodecKind::kPackedStruct;
+    packed.field_bits = kind.field_bits;
+    packed.children = {out->codec};
+    out->codec = packed;
+  }
+  return out;
+}
+
+std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page) {
+  const PageSlice& s = page.slice;
+  return std::make_unique<BitpackedChunks>(s.values->bytes.data() + s.first_slot * page.kind().width, page.kind().width, s.slots);
+}
+
+std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, bool bitpack) {
+  return std::make_unique<OwningChunks>(std::move(values), width_bytes, bitpack);
+}
+
+std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page) { return std::make_unique<VariableChunks>(page); }
+
+std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page) {
+  return std::make_unique<FixedSizeListChunks>(page);
+}
+
+ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, EncodedPage* out) {
+  page->rep.ChooseCodec();
+  page->def.ChooseCodec();
+  uint8_t first_list = page->FirstListCode();
+  ChunkWriter writer{*page, chunks, {}, {}, {}};
+  const uint64_t slots = page->slice.slots;
+  for (uint64_t slot = 0, event = 0; slot < slots;) {
+    uint64_t n = chunks.Preferred(slot);
+    uint64_t end = 0;
+    while (true) {
+      bool last = slot + n == slots;
+      end = EventsEnd(*page, event, n, last, first_list);
+      if (writer.Add(event, end, slot, n, last)) break;
+      n = std::has_single_bit(n) ? n / 2 : std::bit_floor(n);  // all chunks but the last hold a power of two, 2 or more
+      if (n >= 2) continue;
+      return end - event > 1024 && page->rep.present ? ChunkFit::kTooManyLevels : ChunkFit::kTooWide;
+    }
+    if (page->rep.present) writer.AddToIndex(event, end);
+    event = end;
+    slot += n;
+  }
+  PageLayout& l = out->layout;
+  l.kind = LayoutKind::kMiniBlock;
+  l.layers = page->layers;
+  if (page->rep.present) l.rep_codec = page->rep.codec;
+  if (page->def.present) l.def_codec = page->def.codec;
+  l.value_codec = chunks.codec;
+  l.num_buffers = chunks.num_buffers;
+  l.num_items = slots;
+  l.has_large_chunk = page->large_chunks();
+  out->buffers = {ToBuffer(std::move(writer.table)), ToBuffer(std::move(writer.data))};
+  if (dictionary) {
+    CodecDesc desc;
+    out->buffers.push_back(DictionaryBlock(*page, dictionary->items, &desc));
+    l.dictionary = desc;
+    l.num_dictionary_items = static_cast<uint64_t>(dictionary->items.size());
+  }
+  if (page->rep.present) {
+    l.repetition_index_depth = 1;
+    out->buffers.push_back(ToBuffer(std::move(writer.index)));
+  }
+  return ChunkFit::kFits;
+}
+
+}  // namespace pilum::write

@@ -1,0 +1,244 @@
+// One page: statistics, choice, layout; and the cut in two where one page cannot hold the rows.
+#include "pilum/encoding/write/internal.h"
+
+namespace pilum::write {
+
+namespace {
+
+std::string_view SlotBytes(const PageContext& page, uint64_t slot) {
+  const ValueStore& v = *page.slice.values;
+  slot += page.slice.first_slot;
+  const char* p = reinterpret_cast<const char*>(v.bytes.data());
+  if (v.kind.kind == ValueKind::kVariable) {
+    uint64_t begin = slot ? v.ends[slot - 1] : 0;
+    return {p + begin, v.ends[slot] - begin};
+  }
+  uint64_t w = v.kind.kind == ValueKind::kBool ? 1 : v.kind.width;
+  return {p + slot * w, w};
+}
+
+// All valid slots hold the same bytes? `example`: the first valid one.
+bool AllEqual(const PageContext& page, uint64_t* example) {
+  const uint8_t* nulls = page.null_slot.empty() ? nullptr : page.null_slot.data();
+  uint64_t i = 0;
+  while (nulls && nulls[i]) ++i;  // one is valid: asked only then
+  *example = i;
+  std::string_view first = SlotBytes(page, i);
+  for (++i; i < page.slice.slots; ++i) {
+    if (nulls && nulls[i]) continue;
+    if (SlotBytes(page, i) != first) return false;
+  }
+  return true;
+}
+
+PageStats StatsOf(const PageContext& page, uint64_t* example) {
+  const LeafKind& kind = page.kind();
+  const PageSlice& s = page.slice;
+  PageStats st;
+  st.num_values = s.slots;
+  st.num_nulls = s.slots - page.num_valid;
+  if (page.num_valid == 0 || kind.kind == ValueKind::kNone) {
+    st.num_nulls = st.num_values;
+    return st;
+  }
+  st.composite = kind.packed || kind.kind == ValueKind::kFixedSizeList;
+  st.keys = kind.kind == ValueKind::kDictionary;
+  if (kind.kind == ValueKind::kVariable) {
+    const ValueStore& v = *s.values;
+    uint64_t width = kind.large ? 8 : 4;
+    uint64_t begin = s.first_slot ? v.ends[s.first_slot - 1] : 0;
+    for (uint64_t i = s.first_slot; i < s.first_slot + s.slots; ++i) {
+      st.max_length = std::max(st.max_length, v.ends[i] - (i ? v.ends[i - 1] : 0));
+    }
+    st.data_bytes = (s.slots ? v.ends[s.first_slot + s.slots - 1] - begin : 0) + width * s.slots;
+    st.variable_struct = kind.packed;
+  } else if (!st.keys) {
+    bool bits = kind.kind == ValueKind::kBool || kind.bool_items;
+    st.bits_per_value = kind.kind == ValueKind::kBool ? 1 : kind.bool_items ? kind.width : kind.width * 8;
+    st.max_length = (st.bits_per_value + 7) / 8;
+    st.can_pack = !bits && !st.composite && (kind.width == 1 || kind.width == 2 || kind.width == 4 || kind.width == 8);
+    if (st.can_pack) {
+      st.bitpacked_bytes = InlineBitpackedBytes(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
+    }
+  }
+  if (!st.composite && !st.keys) st.all_equal = AllEqual(page, example);
+  return st;
+}
+
+// Keys as integers of the column's key type, at least 32 bits for auto dictionaries.
+Bytes KeyBytes(const PageDictionary& dictionary, uint64_t width) {
+  Bytes out(dictionary.keys.size() * width);
+  uint8_t* p = out.data();
+  for (int32_t k : dictionary.keys) {
+    auto v = static_cast<uint64_t>(static_cast<uint32_t>(k));
+    std::memcpy(p, &v, width);
+    p += width;
+  }
+  return out;
+}
+
+struct DictionaryPlan {
+  PageDictionary dictionary;
+  Bytes keys;
+  uint64_t width = 4;
+  bool bitpack = false;
+};
+
+std::optional<DictionaryPlan> PlanDictionary(const PageContext& page, PageStats* st) {
+  uint64_t cap = st->keys ? UINT64_MAX : DictionaryCap(*st, *page.hints, page.version);
+  if (cap == 0 || page.kind().blob) return std::nullopt;
+  auto dictionary = BuildDictionary(page, cap);
+  if (!dictionary) return std::nullopt;
+  DictionaryPlan plan{std::move(*dictionary), {}, st->keys ? page.kind().key_bits / 8 : 4, false};
+  plan.keys = KeyBytes(plan.dictionary, plan.width);
+  uint64_t flat = plan.keys.size(), packed = InlineBitpackedBytes(plan.keys.data(), plan.width, page.slice.slots);
+  plan.bitpack = packed < flat;
+  st->distinct = static_cast<uint64_t>(plan.dictionary.items.size());
+  st->key_bytes = std::min(flat, packed);
+  st->dictionary_bytes = plan.dictionary.items.data_bytes();
+  if (st->bits_per_value == 0) st->dictionary_bytes += *st->distinct * (page.kind().large ? 8 : 4);
+  return plan;
+}
+
+std::unique_ptr<ChunkEncoder> ChunksFor(const PageContext& page, const Choice& choice) {
+  switch (page.kind().kind) {
+    case ValueKind::kVariable: return MakeVariableChunks(page);
+    case ValueKind::kFixedSizeList: return MakeFixedSizeListChunks(page);
+    default: return choice.codec == CodecKind::kInlineBitpacking ? MakeBitpackedChunks(page) : MakeFlatChunks(page);
+  }
+}
+
+// Blob pages: (position, size) rows of 16 bytes, filled in when the payloads have been stored.
+struct PendingBlobs {
+  LeafColumn column;
+  EncodingHints hints;
+  LevelPlan plan;
+  FileVersion version = FileVersion::kV2_2;
+  Bytes payload;
+  Vec<uint64_t> ends;
+  Vec<uint8_t> levels;  // definition level of each row
+};
+
+Status SealBlobs(const PendingBlobs& blobs, BlobSink* sink, EncodedPage* out) {
+  ValueStore rows;
+  rows.kind.width = 16;
+  rows.kind.packed = true;
+  rows.kind.field_bits = {64, 64};
+  rows.slots = blobs.ends.size();
+  for (size_t i = 0; i < blobs.ends.size(); ++i) {
+    uint64_t begin = i ? blobs.ends[i - 1] : 0, size = blobs.ends[i] - begin, position = 0;
+    if (size > 0) {
+      PILUM_ASSIGN_OR_RETURN(position, sink->WritePayload({reinterpret_cast<const char*>(blobs.payload.data()) + begin, size}));
+    } else if (blobs.levels[i] != 0) {
+      position = static_cast<uint64_t>(blobs.levels[i]) << 16;
+    }
+    AppendInt<uint64_t>(&rows.bytes, position);
+    AppendInt<uint64_t>(&rows.bytes, size);
+  }
+  Vec<uint8_t> def(rows.slots);
+  std::fill(def.begin(), def.end(), uint8_t{0});
+  PageSlice slice{nullptr, def.data(), rows.slots, rows.slots, 0, rows.slots, &rows};
+  PageContext page = MakeContext(&blobs.column, &blobs.hints, &blobs.plan, blobs.version, slice);
+  auto chunks = MakeFlatChunks(page);
+  EncodedPage inner;
+  if (MiniBlockPage(&page, *chunks, nullptr, &inner) != ChunkFit::kFits) return Status::Invalid("blob descriptors do not fit");
+  out->buffers = std::move(inner.buffers);
+  out->layout.inner = std::make_shared<PageLayout>(std::move(inner.layout));
+  return Status::OK();
+}
+
+EncodedPage BlobPage(const PageContext& page) {
+  auto blobs = std::make_shared<PendingBlobs>();
+  blobs->column.leaf = page.column->leaf;
+  blobs->column.name = page.column->name;
+  blobs->plan = *LevelPlan::Make(blobs->column);
+  blobs->version = page.version;
+  const PageSlice& s = page.slice;
+  const ValueStore& v = *s.values;
+  uint64_t base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
+  for (uint64_t i = 0; i < s.slots; ++i) {
+    blobs->ends.push_back(v.ends[s.first_slot + i] - base);
+    blobs->levels.push_back(page.def.map[s.def[i]]);
+  }
+  Append(&blobs->payload, v.bytes.data() + base, s.slots ? blobs->ends.back() : 0);
+  EncodedPage out;
+  out.layout.kind = LayoutKind::kBlob;
+  out.layout.layers = page.layers;
+  out.choice = {LayoutKind::kBlob, CodecKind::kPackedStruct, false, s.slots * 16, "blob column"};
+  out.seal = [blobs](BlobSink* sink, EncodedPage* p) { return SealBlobs(*blobs, sink, p); };
+  return out;
+}
+
+// The first half of the rows and the rest, cut at a row's first event.
+std::pair<PageSlice, PageSlice> SplitRows(const PageSlice& s, const LevelPlan& plan, uint8_t first_list) {
+  PageSlice a = s, b = s;
+  a.rows = s.rows / 2;
+  uint64_t starts = 0;
+  a.events = a.slots = 0;
+  for (uint64_t e = 0; e < s.events; ++e) {
+    if (s.rep[e] == plan.max_rep && ++starts > a.rows) break;
+    ++a.events;
+    a.slots += s.def[e] < first_list;
+  }
+  b.rep += a.events;
+  b.def += a.events;
+  b.events -= a.events;
+  b.rows -= a.rows;
+  b.first_slot += a.slots;
+  b.slots -= a.slots;
+  return {a, b};
+}
+
+bool CanZip(const LeafKind& kind) { return !kind.bool_items && kind.kind != ValueKind::kDictionary; }
+
+// False: too many levels for one page of chunks.
+Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
+  if (page->kind().blob) {
+    *out = BlobPage(*page);
+    return true;
+  }
+  uint64_t example = 0;
+  PageStats st = StatsOf(*page, &example);
+  auto dictionary = PlanDictionary(*page, &st);
+  Choice choice = ChooseEncoding(st, *page->hints, page->version);
+  if (choice.layout == LayoutKind::kFullZip && !CanZip(page->kind())) {
+    choice.layout = LayoutKind::kMiniBlock;
+    choice.why += "; lists of bool are never zipped";
+  }
+  if (choice.layout == LayoutKind::kMiniBlock) {
+    std::unique_ptr<ChunkEncoder> chunks = choice.dictionary
+        ? MakeIntegerChunks(std::move(dictionary->keys), dictionary->width, dictionary->bitpack) : ChunksFor(*page, choice);
+    ChunkFit fit = MiniBlockPage(page, *chunks, choice.dictionary ? &dictionary->dictionary : nullptr, out);
+    if (fit == ChunkFit::kTooManyLevels && page->slice.rows > 1) return false;
+    if (fit != ChunkFit::kFits) {
+      if (!CanZip(page->kind())) {
+        return Unsupported("field '{}': {} does not fit a chunk of 32 KiB", page->column->name,
+                           fit == ChunkFit::kTooWide ? "a value" : "a row's nesting");
+      }
+      choice = {LayoutKind::kFullZip, CodecKind::kFlat, false, {}, choice.why + "; does not fit chunks of 32 KiB"};
+    }
+  }
+  if (choice.layout == LayoutKind::kFullZip) *out = FullZipPage(*page);
+  if (choice.layout == LayoutKind::kConstant) *out = st.num_values == st.num_nulls ? NullPage(*page) : ConstantPage(*page, example);
+  out->choice = std::move(choice);
+  return true;
+}
+
+}  // namespace
+
+Status EncodeSlice(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,
+                   const PageSlice& slice, std::vector<EncodedPage>* out) {
+  PageContext page = MakeContext(column, hints, plan, version, slice);
+  EncodedPage encoded;
+  PILUM_ASSIGN_OR_RETURN(bool fits, EncodeOne(&page, &encoded));
+  if (fits) {
+    encoded.length = slice.rows;
+    out->push_back(std::move(encoded));
+    return Status::OK();
+  }
+  auto [a, b] = SplitRows(slice, *plan, page.FirstListCode());
+  PILUM_RETURN_NOT_OK(EncodeSlice(column, hints, plan, version, a, out));
+  return EncodeSlice(column, hints, plan, version, b, out);
+}
+
+}  // namespace pilum::write
