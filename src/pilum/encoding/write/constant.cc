@@ -5,9 +5,9 @@ namespace pilum::write {
 
 namespace {
 
-void AddLevels(const PageContext& page, EncodedPage* out) {
+// `pack`: readers know compressed levels only on all-null pages of 2.2; with a value they expect plain 16-bit levels.
+void AddLevels(const PageContext& page, bool pack, EncodedPage* out) {
   PageLayout& l = out->layout;
-  const bool pack = page.version != FileVersion::kV2_1;
   auto add = [&](LevelStream stream, std::optional<CodecDesc>* codec, uint64_t* count) {
     Bytes bytes;
     if (stream.present) {
@@ -33,7 +33,7 @@ EncodedPage NullPage(const PageContext& page) {
   out.layout.layers = page.layers;
   bool empty_struct = page.kind().kind == ValueKind::kNone && page.num_valid > 0;  // described like nulls
   if (empty_struct) out.layout.layers[0] = RepDefLayer::kNullableItem;
-  if (page.layers.size() > 1 && !empty_struct) AddLevels(page, &out);
+  if (page.layers.size() > 1 && !empty_struct) AddLevels(page, page.version != FileVersion::kV2_1, &out);
   return out;
 }
 
@@ -70,7 +70,7 @@ EncodedPage ConstantPage(const PageContext& page, uint64_t example_slot) {
       out.buffers.push_back(ToBuffer(std::move(scalar)));
     }
   }
-  if (page.rep.present || page.def.present) AddLevels(page, &out);
+  if (page.rep.present || page.def.present) AddLevels(page, false, &out);
   return out;
 }
 
