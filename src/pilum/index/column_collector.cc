@@ -1,0 +1,442 @@
+#include "pilum/index/column_collector.h"
+
+#include <bit>
+#include <cmath>
+
+#include <arrow/util/bit_run_reader.h>
+#include <arrow/util/float16.h>
+
+#include "pilum/sketch/value_hash.h"
+
+namespace pilum {
+
+Status ColumnCollector::Append(const arrow::Array& given) {
+  const arrow::Array& array =
+      given.type_id() == arrow::Type::EXTENSION ? *static_cast<const arrow::ExtensionArray&>(given).storage() : given;
+  if (&array != &given && array.type_id() == arrow::Type::EXTENSION) return Append(array);
+  const bool all_null = array.type_id() == arrow::Type::NA;
+  const uint8_t* validity = all_null ? nullptr : array.null_bitmap_data();
+  for (int64_t at = 0; at < array.length();) {
+    const int64_t n = std::min<int64_t>(array.length() - at, ZoneMap::kChunkRows - open_rows_);
+    int64_t valid = 0;
+    if (!all_null) {
+      PILUM_RETURN_NOT_OK(arrow::internal::VisitSetBitRuns(validity, array.offset() + at, n, [&](int64_t begin, int64_t len) {
+        valid += len;
+        return AddRun(array, at + begin, len);
+      }));
+    }
+    open_nulls_ += n - valid;
+    open_rows_ += n;
+    at += n;
+    if (open_rows_ == ZoneMap::kChunkRows) CloseChunk();
+  }
+  return Status::OK();
+}
+
+void ColumnCollector::CloseChunk() {
+  zones_.nulls.push_back(open_nulls_);
+  zones_.num_rows += open_rows_;
+  total_nulls_ += open_nulls_;
+  CloseBounds();
+  open_rows_ = open_nulls_ = 0;
+}
+
+void ColumnCollector::Finish() {
+  if (open_rows_ > 0) CloseChunk();
+  bounds_.domain = zones_.domain;
+  bounds_.is_unsigned = zones_.is_unsigned;
+  bounds_.scale = zones_.scale;
+  bounds_.num_rows = zones_.num_rows;
+  bounds_.chunk_rows = std::max<uint64_t>(1, zones_.num_rows);
+  if (zones_.num_rows == 0) return;
+  bounds_.nulls.push_back(total_nulls_);
+  FinishBounds();
+}
+
+namespace {
+
+class NullCollector final : public ColumnCollector {
+ public:
+  NullCollector() : ColumnCollector(0) {}
+
+ protected:
+  Status AddRun(const arrow::Array&, int64_t, int64_t) override { return Status::OK(); }
+  void CloseBounds() override { zones_.flags.push_back(0); }
+  void FinishBounds() override { bounds_.flags.push_back(0); }
+};
+
+// Values seen a moment ago need no hash again: most columns repeat themselves.
+class RecentWords {
+ public:
+  bool Seen(uint64_t v) {
+    Slot& s = slots_[(v * 0x9E3779B97F4A7C15ull) >> 54];
+    if (s.used && s.value == v) return true;
+    s = {v, true};
+    return false;
+  }
+
+ private:
+  struct Slot {
+    uint64_t value = 0;
+    bool used = false;
+  };
+  std::array<Slot, 1024> slots_;
+};
+
+// Everything whose normal form is one integer of at most 64 bits. T is what the bounds are kept in: int64_t or uint64_t.
+template <typename ArrayType, typename T>
+class IntCollector final : public ColumnCollector {
+ public:
+  explicit IntCollector(uint64_t cap) : ColumnCollector(cap) {
+    zones_.domain = Domain::kInt;
+    zones_.is_unsigned = std::is_same_v<T, uint64_t>;
+  }
+
+ protected:
+  struct Range {
+    bool any = false;
+    T low = 0, high = 0;
+  };
+
+  Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
+    const auto& array = static_cast<const ArrayType&>(given);
+    T low = static_cast<T>(array.Value(begin)), high = low;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const T v = static_cast<T>(array.Value(i));
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
+    Widen(&open_, {true, low, high});
+    if (distinct_.overflowed()) return Status::OK();
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const T v = static_cast<T>(array.Value(i));
+      if (!recent_.Seen(static_cast<uint64_t>(v))) distinct_.Insert(HashInt(static_cast<Int128>(v)));
+    }
+    return Status::OK();
+  }
+  void CloseBounds() override {
+    Put(open_, &zones_);
+    Widen(&total_, open_);
+    open_ = {};
+  }
+  void FinishBounds() override { Put(total_, &bounds_); }
+
+ private:
+  static void Widen(Range* to, const Range& by) {
+    if (!by.any) return;
+    *to = to->any ? Range{true, std::min(to->low, by.low), std::max(to->high, by.high)} : by;
+  }
+  static void Put(const Range& r, ZoneMap* z) {
+    z->flags.push_back(r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0);
+    z->lows.push_back(static_cast<uint64_t>(r.low));
+    z->highs.push_back(static_cast<uint64_t>(r.high));
+  }
+  Range open_, total_;
+  RecentWords recent_;
+};
+
+template <typename ArrayType>
+class FloatCollector final : public ColumnCollector {
+ public:
+  explicit FloatCollector(uint64_t cap) : ColumnCollector(cap) { zones_.domain = Domain::kFloat; }
+
+ protected:
+  struct Range {
+    bool any = false, nan = false;
+    double low = 0, high = 0;
+  };
+
+  static double ValueOf(const ArrayType& array, int64_t i) {
+    if constexpr (std::is_same_v<ArrayType, arrow::HalfFloatArray>) {
+      return arrow::util::Float16::FromBits(array.Value(i)).ToDouble();
+    } else {
+      return array.Value(i);
+    }
+  }
+  Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
+    const auto& array = static_cast<const ArrayType&>(given);
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    double low = kInf, high = -kInf;
+    int64_t nans = 0;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const double v = ValueOf(array, i);
+      nans += v != v;
+      low = v < low ? v : low;
+      high = v > high ? v : high;
+    }
+    Widen(&open_, {nans < n, nans > 0, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
+    if (distinct_.overflowed()) return Status::OK();
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const double v = ValueOf(array, i);
+      if (!recent_.Seen(std::bit_cast<uint64_t>(v))) distinct_.Insert(HashFloat(v));
+    }
+    return Status::OK();
+  }
+  void CloseBounds() override {
+    Put(open_, &zones_);
+    Widen(&total_, open_);
+    open_ = {};
+  }
+  void FinishBounds() override { Put(total_, &bounds_); }
+
+ private:
+  static void Widen(Range* to, const Range& by) {
+    to->nan |= by.nan;
+    if (!by.any) return;
+    to->low = to->any ? std::min(to->low, by.low) : by.low;
+    to->high = to->any ? std::max(to->high, by.high) : by.high;
+    to->any = true;
+  }
+  static void Put(const Range& r, ZoneMap* z) {
+    z->flags.push_back(static_cast<uint8_t>((r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0) |
+                                            (r.nan ? ZoneMap::kHasNaN : 0)));
+    z->lows.push_back(std::bit_cast<uint64_t>(r.any ? r.low : 0.0));
+    z->highs.push_back(std::bit_cast<uint64_t>(r.any ? r.high : 0.0));
+  }
+  Range open_, total_;
+  RecentWords recent_;
+};
+
+template <typename ArrayType, typename DecimalType>
+class DecimalCollector final : public ColumnCollector {
+ public:
+  DecimalCollector(uint64_t cap, int32_t scale) : ColumnCollector(cap) {
+    zones_.domain = Domain::kDecimal;
+    zones_.scale = scale;
+  }
+
+ protected:
+  struct Range {
+    bool any = false;
+    DecimalType low, high;
+  };
+
+  Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
+    const auto& array = static_cast<const ArrayType&>(given);
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const DecimalType v(array.GetValue(i));
+      Widen(&open_, {true, v, v});
+      if (distinct_.overflowed() || (last_ && *last_ == v)) continue;
+      last_ = v;
+      distinct_.Insert(HashDecimal(Wide(v), zones_.scale));
+    }
+    return Status::OK();
+  }
+  void CloseBounds() override {
+    Put(open_, &zones_);
+    Widen(&total_, open_);
+    open_ = {};
+  }
+  void FinishBounds() override { Put(total_, &bounds_); }
+
+ private:
+  static arrow::Decimal256 Wide(const DecimalType& v) {
+    if constexpr (std::is_same_v<DecimalType, arrow::Decimal256>) {
+      return v;
+    } else if constexpr (std::is_same_v<DecimalType, arrow::Decimal128>) {
+      return arrow::Decimal256(v);
+    } else {
+      return arrow::Decimal256(static_cast<int64_t>(v.value()));
+    }
+  }
+  static void Widen(Range* to, const Range& by) {
+    if (!by.any) return;
+    if (!to->any) {
+      *to = by;
+      return;
+    }
+    if (by.low < to->low) to->low = by.low;
+    if (to->high < by.high) to->high = by.high;
+  }
+  static void Put(const Range& r, ZoneMap* z) {
+    z->flags.push_back(r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0);
+    z->decimal_lows.push_back(r.any ? Wide(r.low) : arrow::Decimal256());
+    z->decimal_highs.push_back(r.any ? Wide(r.high) : arrow::Decimal256());
+  }
+  Range open_, total_;
+  std::optional<DecimalType> last_;
+};
+
+template <typename ArrayType>
+class BytesCollector final : public ColumnCollector {
+ public:
+  BytesCollector(uint64_t cap, bool is_text) : ColumnCollector(cap) {
+    zones_.domain = is_text ? Domain::kText : Domain::kBinary;
+  }
+
+ protected:
+  struct Range {
+    bool any = false;
+    std::string low, high;
+    void Add(std::string_view lo, std::string_view hi) {
+      if (!any || lo < low) low = lo;
+      if (!any || hi > high) high = hi;
+      any = true;
+    }
+  };
+
+  Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
+    const auto& array = static_cast<const ArrayType&>(given);
+    std::string_view low = array.GetView(begin), high = low;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const std::string_view v = array.GetView(i);
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+    open_.Add(low, high);
+    if (distinct_.overflowed()) return Status::OK();
+    const bool is_text = zones_.domain == Domain::kText;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const std::string_view v = array.GetView(i);
+      distinct_.Insert(is_text ? HashText(v) : HashBinary(v));
+    }
+    return Status::OK();
+  }
+  void CloseBounds() override {
+    Put(open_, &zones_);
+    if (open_.any) total_.Add(open_.low, open_.high);
+    open_ = {};
+  }
+  void FinishBounds() override { Put(total_, &bounds_); }
+
+ private:
+  static void Put(const Range& r, ZoneMap* z) {
+    uint8_t flags = r.any ? ZoneMap::kHasBounds : 0;
+    std::string high = r.high.substr(0, ZoneMap::kTextCut);
+    if (r.any && r.low.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kLowExact;
+    if (r.any && r.high.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kHighExact;
+    if (r.high.size() > ZoneMap::kTextCut) {  // round up: the next prefix after this one
+      while (!high.empty() && static_cast<uint8_t>(high.back()) == 0xFF) high.pop_back();
+      if (high.empty()) {
+        flags |= ZoneMap::kNoUpper;
+      } else {
+        high.back() = static_cast<char>(static_cast<uint8_t>(high.back()) + 1);
+      }
+    }
+    z->flags.push_back(flags);
+    z->text_lows.push_back(r.low.substr(0, ZoneMap::kTextCut));
+    z->text_highs.push_back(std::move(high));
+  }
+  Range open_, total_;
+};
+
+}  // namespace
+
+// Feeds each dictionary entry that a chunk uses to its value type's collector, once a chunk.
+class DictionaryCollector final : public ColumnCollector {
+ public:
+  explicit DictionaryCollector(std::unique_ptr<ColumnCollector> values)
+      : ColumnCollector(0), values_(std::move(values)) {
+    zones_ = values_->zones_;
+  }
+
+ protected:
+  Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
+    const auto& array = static_cast<const arrow::DictionaryArray&>(given);
+    const std::shared_ptr<arrow::Array>& dictionary = array.dictionary();
+    if (dictionary != dictionary_) {
+      dictionary_ = dictionary;
+      seen_in_.assign(static_cast<size_t>(dictionary->length()), 0);
+    }
+    const uint64_t chunk = zones_.flags.size() + 1;
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const int64_t code = array.GetValueIndex(i);
+      if (code < 0 || code >= dictionary->length()) {
+        return Status::Invalid("dictionary index ", code, " of ", dictionary->length(), " entries");
+      }
+      if (dictionary->IsNull(code)) {
+        ++open_nulls_;
+      } else if (seen_in_[code] != chunk) {
+        seen_in_[code] = chunk;
+        PILUM_RETURN_NOT_OK(values_->AddRun(*dictionary, code, 1));
+      }
+    }
+    return Status::OK();
+  }
+  void CloseBounds() override {
+    values_->CloseBounds();
+    zones_.flags.push_back(values_->zones_.flags.back());
+  }
+  void FinishBounds() override {
+    const auto nulls = std::move(zones_.nulls);
+    const uint64_t rows = zones_.num_rows;
+    zones_ = std::move(values_->zones_);
+    zones_.nulls = nulls;
+    zones_.num_rows = rows;
+    const ZoneMap shape = bounds_;
+    values_->FinishBounds();
+    bounds_ = std::move(values_->bounds_);
+    bounds_.domain = shape.domain;
+    bounds_.is_unsigned = shape.is_unsigned;
+    bounds_.scale = shape.scale;
+    bounds_.num_rows = shape.num_rows;
+    bounds_.chunk_rows = shape.chunk_rows;
+    bounds_.nulls = shape.nulls;
+    distinct_ = std::move(values_->distinct_);
+  }
+
+ private:
+  std::unique_ptr<ColumnCollector> values_;
+  std::shared_ptr<arrow::Array> dictionary_;
+  std::vector<uint64_t> seen_in_;  // per code: the chunk (from 1) that last used it
+};
+
+namespace {
+
+template <typename ArrayType, typename T = int64_t>
+std::unique_ptr<ColumnCollector> Ints(uint64_t cap) {
+  return std::make_unique<IntCollector<ArrayType, T>>(cap);
+}
+
+}  // namespace
+
+std::unique_ptr<ColumnCollector> ColumnCollector::Make(const arrow::DataType& type, uint64_t cap) {
+  using arrow::Type;
+  const auto scale = [&] { return static_cast<const arrow::DecimalType&>(type).scale(); };
+  switch (type.id()) {
+    case Type::BOOL: return Ints<arrow::BooleanArray>(cap);
+    case Type::INT8: return Ints<arrow::Int8Array>(cap);
+    case Type::INT16: return Ints<arrow::Int16Array>(cap);
+    case Type::INT32: return Ints<arrow::Int32Array>(cap);
+    case Type::INT64: return Ints<arrow::Int64Array>(cap);
+    case Type::UINT8: return Ints<arrow::UInt8Array>(cap);
+    case Type::UINT16: return Ints<arrow::UInt16Array>(cap);
+    case Type::UINT32: return Ints<arrow::UInt32Array>(cap);
+    case Type::UINT64: return Ints<arrow::UInt64Array, uint64_t>(cap);
+    case Type::DATE32: return Ints<arrow::Date32Array>(cap);
+    case Type::DATE64: return Ints<arrow::Date64Array>(cap);
+    case Type::TIME32: return Ints<arrow::Time32Array>(cap);
+    case Type::TIME64: return Ints<arrow::Time64Array>(cap);
+    case Type::TIMESTAMP: return Ints<arrow::TimestampArray>(cap);
+    case Type::DURATION: return Ints<arrow::DurationArray>(cap);
+    case Type::HALF_FLOAT: return std::make_unique<FloatCollector<arrow::HalfFloatArray>>(cap);
+    case Type::FLOAT: return std::make_unique<FloatCollector<arrow::FloatArray>>(cap);
+    case Type::DOUBLE: return std::make_unique<FloatCollector<arrow::DoubleArray>>(cap);
+    case Type::DECIMAL32:
+      return std::make_unique<DecimalCollector<arrow::Decimal32Array, arrow::Decimal32>>(cap, scale());
+    case Type::DECIMAL64:
+      return std::make_unique<DecimalCollector<arrow::Decimal64Array, arrow::Decimal64>>(cap, scale());
+    case Type::DECIMAL128:
+      return std::make_unique<DecimalCollector<arrow::Decimal128Array, arrow::Decimal128>>(cap, scale());
+    case Type::DECIMAL256:
+      return std::make_unique<DecimalCollector<arrow::Decimal256Array, arrow::Decimal256>>(cap, scale());
+    case Type::STRING: return std::make_unique<BytesCollector<arrow::StringArray>>(cap, true);
+    case Type::LARGE_STRING: return std::make_unique<BytesCollector<arrow::LargeStringArray>>(cap, true);
+    case Type::STRING_VIEW: return std::make_unique<BytesCollector<arrow::StringViewArray>>(cap, true);
+    case Type::BINARY: return std::make_unique<BytesCollector<arrow::BinaryArray>>(cap, false);
+    case Type::LARGE_BINARY: return std::make_unique<BytesCollector<arrow::LargeBinaryArray>>(cap, false);
+    case Type::BINARY_VIEW: return std::make_unique<BytesCollector<arrow::BinaryViewArray>>(cap, false);
+    case Type::FIXED_SIZE_BINARY: return std::make_unique<BytesCollector<arrow::FixedSizeBinaryArray>>(cap, false);
+    case Type::EXTENSION: return Make(*static_cast<const arrow::ExtensionType&>(type).storage_type(), cap);
+    case Type::DICTIONARY: {
+      const auto& value_type = *static_cast<const arrow::DictionaryType&>(type).value_type();
+      // Values that are dictionaries or extensions again are not told apart; no file holds such.
+      if (!IsNormalizable(value_type) || value_type.id() == Type::DICTIONARY || value_type.id() == Type::EXTENSION) break;
+      return std::make_unique<DictionaryCollector>(Make(value_type, cap));
+    }
+    default: break;
+  }
+  return std::make_unique<NullCollector>();
+}
+
+}  // namespace pilum

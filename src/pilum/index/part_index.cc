@@ -1,0 +1,123 @@
+#include "pilum/index/part_index.h"
+
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/dictionary.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/type.h>
+
+#include "pilum/sketch/value_hash.h"
+
+namespace pilum {
+
+bool StopsARead(const Status& status) {
+  const ErrorKind kind = KindOf(status);
+  return kind == ErrorKind::kDeadline || kind == ErrorKind::kCancelled || kind == ErrorKind::kMemory;
+}
+
+Result<std::shared_ptr<PartIndex>> PartIndex::Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
+                                                   ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto reader, SidecarReader::Open(std::move(source), kind, ctx));
+  return std::shared_ptr<PartIndex>(new PartIndex(std::move(reader), kind));
+}
+
+Result<std::shared_ptr<arrow::Schema>> PartIndex::ReadSchema(ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kSchema, nullptr);
+  if (!entry) return NotFoundError("{} holds no schema", reader_->name());
+  PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
+  arrow::io::BufferReader in(arrow::Buffer::FromString(std::move(bytes)));
+  arrow::ipc::DictionaryMemo memo;
+  auto schema = arrow::ipc::ReadSchema(&in, &memo);
+  if (!schema.ok()) return Corrupt(reader_->name(), "schema", schema.status().message());
+  if (SchemaDescriptorHash(**schema) != reader_->identity().schema_hash) {
+    return Corrupt(reader_->name(), "schema", "it is not the schema that the header names");
+  }
+  return schema;
+}
+
+// Notes a damaged section and goes on without it.
+Status PartIndex::Forgive(const Status& status) const {
+  if (StopsARead(status)) return status;
+  if (note_.empty()) note_ = status.message();
+  return Status::OK();
+}
+
+std::string PartIndex::note() const {
+  std::lock_guard lock(mutex_);
+  return note_;
+}
+
+Result<std::shared_ptr<const ZoneMap>> PartIndex::Zones(const FieldPath& column, ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (auto it = zones_.find(column); it != zones_.end()) return it->second;
+  std::shared_ptr<const ZoneMap> out;
+  const auto family = kind_ == SidecarKind::kHeader ? SectionFamily::kBounds : SectionFamily::kZones;
+  if (const SectionEntry* entry = reader_->Find(family, &column)) {
+    auto read = [&]() -> Result<ZoneMap> {
+      PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
+      return ZoneMap::FromBytes(bytes, num_rows(), reader_->name());
+    };
+    auto zones = read();
+    if (zones.ok()) {
+      out = std::make_shared<const ZoneMap>(std::move(*zones));
+    } else {
+      PILUM_RETURN_NOT_OK(Forgive(zones.status()));
+    }
+  }
+  zones_[column] = out;
+  return out;
+}
+
+Result<std::shared_ptr<const BloomFilter>> PartIndex::Bloom(const FieldPath& column, ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (auto it = blooms_.find(column); it != blooms_.end()) return it->second;
+  std::shared_ptr<const BloomFilter> out;
+  if (const SectionEntry* entry = reader_->Find(SectionFamily::kBloom, &column)) {
+    auto read = [&]() -> Result<BloomFilter> {
+      PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
+      return BloomFilter::FromBytes(bytes, reader_->name());
+    };
+    auto filter = read();
+    if (filter.ok()) {
+      out = std::make_shared<const BloomFilter>(std::move(*filter));
+    } else {
+      PILUM_RETURN_NOT_OK(Forgive(filter.status()));
+    }
+  }
+  blooms_[column] = out;
+  return out;
+}
+
+Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
+  if (!zones) return Candidates::Unknown(num_rows());
+  if (probe.kind == Probe::Kind::kIsNull) return zones->IsNull();
+  return ApplyFilter(probe, *zones, zones->InSet(probe.set, probe.exact), ctx);
+}
+
+// A filter knows which of the asked points are nowhere in the part.
+Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found,
+                                          ReadContext& ctx) const {
+  if (found.possible.empty()) return found;
+  const SectionEntry* entry = reader_->Find(SectionFamily::kBloom, &probe.column);
+  if (!entry) return found;
+  // Fetching a filter must not cost more than reading the rows that it could save.
+  if (kind_ == SidecarKind::kIndex && entry->length > found.possible.size() * 8) return found;
+  const auto points = probe.set.AsPoints();
+  if (!points) return found;
+  for (const Value& v : *points) {
+    if (v.domain() != zones.domain) return found;
+  }
+  PILUM_ASSIGN_OR_RETURN(auto filter, Bloom(probe.column, ctx));
+  if (!filter) return found;
+  std::vector<Value> left;
+  for (const Value& v : *points) {
+    if (filter->MayContain(HashValue(v, zones.scale))) left.push_back(v);
+  }
+  if (left.size() == points->size()) return found;
+  const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
+  found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
+  return found;
+}
+
+}  // namespace pilum

@@ -1,0 +1,54 @@
+// Answers from one sidecar. Whatever is wrong with it (or with one section) makes it know less, never answer wrongly. Made by
+// part/part_unit. Thread-safe; sections are read when first needed and kept.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/index/sidecar.h"
+#include "pilum/index/zone_map.h"
+#include "pilum/sketch/bloom.h"
+
+namespace pilum {
+
+class PartIndex {
+ public:
+  static Result<std::shared_ptr<PartIndex>> Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
+                                                 ReadContext& ctx);
+  const SidecarReader& sidecar() const { return *reader_; }
+  uint64_t num_rows() const { return reader_->identity().num_rows; }
+
+  // The part's schema, from a header. kNotFound: it was left out. kCorrupt: it does not hash to the header's schema hash.
+  Result<std::shared_ptr<arrow::Schema>> ReadSchema(ReadContext& ctx) const;
+
+  // Column and set in the part's own terms (its path, its type's normal form). From bounds and filter of a header (one
+  // chunk: the whole part), from zones and filter of an index. Errors only for deadline, stop and memory.
+  Result<Candidates> Answer(const Probe& probe, ReadContext& ctx) const;
+
+  // Null: there is none to be had (and note() says so where that is a fault).
+  Result<std::shared_ptr<const ZoneMap>> Zones(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const BloomFilter>> Bloom(const FieldPath& column, ReadContext& ctx) const;
+
+  std::string note() const;  // the first damaged section met so far; empty if none
+
+ private:
+  PartIndex(std::shared_ptr<const SidecarReader> reader, SidecarKind kind) : reader_(std::move(reader)), kind_(kind) {}
+  Status Forgive(const Status& status) const;
+  Result<Candidates> ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found, ReadContext& ctx) const;
+
+  std::shared_ptr<const SidecarReader> reader_;
+  SidecarKind kind_;
+  mutable std::mutex mutex_;
+  mutable std::map<FieldPath, std::shared_ptr<const ZoneMap>> zones_;
+  mutable std::map<FieldPath, std::shared_ptr<const BloomFilter>> blooms_;
+  mutable std::string note_;
+};
+
+// Errors that must stop a read even where only an index was being asked.
+bool StopsARead(const Status& status);
+
+}  // namespace pilum

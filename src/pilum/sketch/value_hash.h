@@ -1,0 +1,21 @@
+// XXH64 (seed 0) of a value's hash bytes, without making a Value for each row. Equal to
+// BloomFilter::HashOf(AppendHashBytes(value)) for every value; the tests hold the two together.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <arrow/util/decimal.h>
+
+#include "pilum/values/value.h"
+
+namespace pilum {
+
+uint64_t HashInt(Int128 v);
+uint64_t HashFloat(double v);
+uint64_t HashDecimal(const arrow::Decimal256& unscaled, int32_t scale);
+uint64_t HashText(std::string_view v);
+uint64_t HashBinary(std::string_view v);
+uint64_t HashValue(const Value& v, int32_t scale);
+
+}  // namespace pilum
