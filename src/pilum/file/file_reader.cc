@@ -23,6 +23,7 @@ namespace pilum {
 namespace {
 
 constexpr uint64_t kTableBatchRows = 64 * 1024;
+constexpr uint64_t kFreeConstantRows = uint64_t{1} << 24;  // rows that a page without bytes may claim on its own word
 
 class Reader : public FileReader {
  public:
@@ -90,7 +91,7 @@ class Reader : public FileReader {
 };
 
 // Pages of one leaf column. Errors name column and page, not the file.
-Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, FileVersion version, uint64_t file_size,
+Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, const FileMetadata& meta, uint64_t file_size,
                  OpenColumn* out) {
   uint64_t rows = 0;
   const auto per_row = static_cast<uint64_t>(std::max<int64_t>(1, leaf.items_per_row()));
@@ -100,7 +101,12 @@ Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, FileVersio
       return MakeError(ErrorKind::kCorrupt, fmt::format("{}: its length {} is no multiple of {} items a row", place,
                                                         pages[i].length, per_row));
     }
-    auto page = Page::Make(std::move(pages[i]), &leaf, static_cast<int>(i), version, file_size);
+    // A constant page holds no bytes for its rows, so only the descriptor can say that so many are meant.
+    if (pages[i].layout.kind == LayoutKind::kConstant && pages[i].length / per_row > std::max(kFreeConstantRows, meta.schema.num_rows)) {
+      return MakeError(ErrorKind::kCorrupt, fmt::format("{}: a constant page of {} rows, but the file is said to hold {}", place,
+                                                        pages[i].length / per_row, meta.schema.num_rows));
+    }
+    auto page = Page::Make(std::move(pages[i]), &leaf, static_cast<int>(i), meta.version, file_size);
     if (!page.ok()) {
       return page.status().message().find("column '") == std::string::npos ? WithContext(place, page.status()) : page.status();
     }
@@ -121,7 +127,7 @@ Status OpenColumns(FileMetadata* meta, OpenFile* file) {
   file->columns.resize(file->leaves.size());
   for (size_t i = 0; i < file->leaves.size(); ++i) {
     OpenColumn& column = file->columns[i];
-    PILUM_RETURN_NOT_OK(OpenPages(std::move(meta->columns[i]), file->leaves[i], meta->version, file->source->size(), &column));
+    PILUM_RETURN_NOT_OK(OpenPages(std::move(meta->columns[i]), file->leaves[i], *meta, file->source->size(), &column));
     if (column.first_row.back() != file->columns[0].first_row.back()) {
       return MakeError(ErrorKind::kCorrupt,
                        fmt::format("column '{}' has {} rows, column '{}' {}", file->leaves[i].name, column.first_row.back(),

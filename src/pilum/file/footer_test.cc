@@ -3,8 +3,8 @@
 #include <arrow/buffer.h>
 #include <gtest/gtest.h>
 
-#include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
+#include "pilum/file/hand_made_file.h"
 #include "pilum/file/test_files.h"
 #include "pilum/io/object_store.h"
 
@@ -97,54 +97,12 @@ TEST(Footer, EveryCutAndEveryByteOfTheTail) {
   }
 }
 
-// A file made of parts: pages of a null column and a schema, in front of them `filler` bytes.
-class Maker {
- public:
-  wire::ColumnMetadata column;
-  std::string schema;
-  uint64_t filler = 0, schema_at = 0;
-  Maker() {
-    schema = *SerializeFileDescriptor(arrow::Schema({arrow::field("a", arrow::null())}), 3);
-    Any("/lance.encodings.ColumnEncoding", "\x0a\x00", 2, column.mutable_encoding());
-    AddPage("x/lance.encodings21.PageLayout");
-  }
-  void AddPage(const std::string& url) {
-    PageLayout layout;
-    layout.kind = LayoutKind::kConstant;
-    layout.layers = {RepDefLayer::kNullableItem};
-    std::string bytes = SerializePageLayout(layout);
-    auto* page = column.add_pages();
-    page->set_length(3);
-    Any(url, bytes.data(), bytes.size(), page->mutable_encoding());
-  }
-  static void Any(const std::string& url, const char* value, size_t size, wire::Encoding* out) {
-    wire::AnyBytes any;
-    any.set_type_url(url);
-    any.set_value(std::string(value, size));
-    out->mutable_direct()->set_encoding(any.SerializeAsString());
-  }
-  std::string Build() const {
-    std::string out(filler, 'H');
-    uint64_t schema_position = out.size() + schema_at;
-    out += schema;
-    uint64_t a = out.size();
-    out += column.SerializeAsString();
-    uint64_t b = out.size();
-    AppendLE<uint64_t>(&out, a), AppendLE<uint64_t>(&out, b - a);
-    uint64_t c = out.size();
-    AppendLE<uint64_t>(&out, schema_position), AppendLE<uint64_t>(&out, schema.size());
-    AppendLE<uint64_t>(&out, a), AppendLE<uint64_t>(&out, b), AppendLE<uint64_t>(&out, c);
-    AppendLE<uint32_t>(&out, 1), AppendLE<uint32_t>(&out, 1), AppendLE<uint16_t>(&out, 2), AppendLE<uint16_t>(&out, 2);
-    return out + "LANC";
-  }
-};
-
 TEST(Footer, MadeByHand) {
-  Maker m;
+  testing::HandMadeFile m({"a"}, {3});
   auto meta = Parse(m.Build());
   ASSERT_TRUE(meta.ok()) << meta.status();
   EXPECT_EQ(meta->columns[0][0].length, 3u);
-  for (int i = 0; i < 2000; ++i) m.AddPage("/lance.encodings21.PageLayout");
+  for (int i = 0; i < 2000; ++i) m.AddPage(0, 3);
   m.filler = 64 * 1000;
   ReadStats stats;
   meta = Parse(m.Build(), &stats);
@@ -154,21 +112,21 @@ TEST(Footer, MadeByHand) {
 }
 
 TEST(Footer, BadMessages) {
-  auto edited = [](const std::function<void(Maker*)>& edit) {
-    Maker m;
+  auto edited = [](const std::function<void(testing::HandMadeFile*)>& edit) {
+    testing::HandMadeFile m({"a"}, {3});
     edit(&m);
     return ErrorOf(m.Build());
   };
   auto has = [](const std::string& s, std::string_view text) { EXPECT_NE(s.find(text), std::string::npos) << s; };
-  has(edited([](Maker* m) { m->column.mutable_pages(0)->mutable_encoding()->mutable_indirect(); }), "page 0: an indirect encoding");
-  has(edited([](Maker* m) { m->column.mutable_pages(0)->clear_encoding(); }), "x.lance: column 0: page 0: its encoding is missing");
-  has(edited([](Maker* m) { m->column.clear_encoding(); }), "x.lance: column 0: its encoding is missing");
-  has(edited([](Maker* m) { m->AddPage("/lance.encodings.ArrayEncoding"); }), "page 1: its encoding is a '/lance.encodings.Arr");
-  has(edited([](Maker* m) { m->column.mutable_pages(0)->add_buffer_offsets(0); }), "1 buffer offsets but 0 sizes");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->mutable_encoding()->mutable_indirect(); }), "page 0: an indirect encoding");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->clear_encoding(); }), "x.lance: column 0: page 0: its encoding is missing");
+  has(edited([](auto* m) { m->columns[0].clear_encoding(); }), "x.lance: column 0: its encoding is missing");
+  has(edited([](auto* m) { m->AddPage(0, 3, "/lance.encodings.ArrayEncoding"); }), "page 1: its encoding is a '/lance.encodings.Arr");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->add_buffer_offsets(0); }), "1 buffer offsets but 0 sizes");
   auto buffer = [&](uint64_t offset, uint64_t size) {
-    return edited([&](Maker* m) {
+    return edited([&](auto* m) {
       m->filler = 128;
-      m->column.mutable_pages(0)->add_buffer_offsets(offset), m->column.mutable_pages(0)->add_buffer_sizes(size);
+      m->columns[0].mutable_pages(0)->add_buffer_offsets(offset), m->columns[0].mutable_pages(0)->add_buffer_sizes(size);
     });
   };
   EXPECT_EQ(buffer(64, 64), "OK");  // an extra buffer is tolerated here
@@ -176,8 +134,8 @@ TEST(Footer, BadMessages) {
   has(buffer(64, uint64_t{1} << 40), "ends past the file");
   has(buffer(UINT64_MAX - 63, 128), "ends past the file");
   has(buffer(8, 8), "not aligned to 64");
-  has(edited([](Maker* m) { m->column.mutable_pages(0)->set_length(uint64_t{1} << 60); }), "rows");
-  has(edited([](Maker* m) { m->schema_at = 1; }), "global buffer 0 at 1 is not aligned to 64");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->set_length(uint64_t{1} << 60); }), "rows");
+  has(edited([](auto* m) { m->schema_shift = 1; }), "global buffer 0 at 1 is not aligned to 64");
 }
 
 }  // namespace
