@@ -45,6 +45,11 @@ __int128 ToInt128(const arrow::Decimal256& d) {
   return static_cast<__int128>((static_cast<unsigned __int128>(words[1]) << 64) | words[0]);
 }
 
+arrow::Decimal128 DecimalOf(const Cell& c, const arrow::DataType& type) {
+  const __int128 units = c.units * Pow10(checked_cast<const arrow::DecimalType&>(type).scale() - c.scale);
+  return arrow::Decimal128(static_cast<int64_t>(units >> 64), static_cast<uint64_t>(units));
+}
+
 std::string Digits(__int128 v) {
   if (v < 0) return "-" + Digits(-v);
   return v < 10 ? std::string(1, static_cast<char>('0' + static_cast<int>(v))) : Digits(v / 10) + static_cast<char>('0' + static_cast<int>(v % 10));
@@ -142,9 +147,8 @@ void AppendCell(const Cell& c, const arrow::DataType& type, arrow::ArrayBuilder*
     case Type::HALF_FLOAT: return Put<arrow::HalfFloatBuilder>(b, arrow::util::Float16::FromDouble(c.real).bits());
     case Type::FLOAT: return Put<arrow::FloatBuilder>(b, static_cast<float>(c.real));
     case Type::DOUBLE: return Put<arrow::DoubleBuilder>(b, c.real);
-    case Type::DECIMAL128: return Put<arrow::Decimal128Builder>(b, arrow::Decimal128(static_cast<int64_t>(c.units >> 64), static_cast<uint64_t>(c.units)));
-    case Type::DECIMAL256:
-      return Put<arrow::Decimal256Builder>(b, arrow::Decimal256(arrow::Decimal128(static_cast<int64_t>(c.units >> 64), static_cast<uint64_t>(c.units))));
+    case Type::DECIMAL128: return Put<arrow::Decimal128Builder>(b, DecimalOf(c, type));
+    case Type::DECIMAL256: return Put<arrow::Decimal256Builder>(b, arrow::Decimal256(DecimalOf(c, type)));
     case Type::STRING: return Put<arrow::StringBuilder>(b, c.bytes);
     case Type::LARGE_STRING: return Put<arrow::LargeStringBuilder>(b, c.bytes);
     case Type::BINARY: return Put<arrow::BinaryBuilder>(b, c.bytes);
