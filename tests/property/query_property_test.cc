@@ -1,10 +1,11 @@
-// No index changes an answer: random tables in several parts, random predicates, each asked with and without sidecars and
-// held against a brute-force evaluation on plain cells. Also: exact rows ⊆ narrowed rows ⊆ kept units, certain ⊆ exact.
+// No index changes an answer: random tables in several parts, random predicates, each asked with and without sidecars
+// and held against a brute-force evaluation on plain cells. Also: exact rows ⊆ narrowed rows ⊆ kept units, certain ⊆
+// exact.
 //
 //   pilum_property_test [--seconds N | --cases N] [--seed S] [--on memory|store]
 //
-// Prints the seed and how many cases it did; a failing case prints how to run it again, the predicate, rows wanted and got.
-// PILUM_TEST_LYING_INDEX=1 makes the index forget a row: then the test must fail (ctest holds it to that).
+// Prints the seed and how many cases it did; a failing case prints how to run it again, the predicate, rows wanted and
+// got. PILUM_TEST_LYING_INDEX=1 makes the index forget a row: then the test must fail (ctest holds it to that).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -71,13 +72,16 @@ std::vector<int64_t> ReadIds(const Unit& unit) {
   std::vector<int64_t> ids;
   auto stream = Must(unit.Read({{{"id"}}}, RowSet::All(unit.num_rows()), {}, {}), "read ids");
   while (auto batch = Must(stream->Next(), "read ids")) {
-    for (int64_t i = 0; i < batch->num_rows(); ++i) ids.push_back(static_cast<int64_t>(ReadCell(*batch->column(0), i).units));
+    for (int64_t i = 0; i < batch->num_rows(); ++i)
+      ids.push_back(static_cast<int64_t>(ReadCell(*batch->column(0), i).units));
   }
   return ids;
 }
 
 // A case failed: what to show.
-struct Failure { std::string what; };
+struct Failure {
+  std::string what;
+};
 
 std::string Ids(const std::vector<int64_t>& ids) {
   std::string out = fmt::format("{} rows:", ids.size());
@@ -90,11 +94,13 @@ class TableUnderTest {
   TableUnderTest(Random& rng, const Options& options) : rng_(rng), table_(MakeRandomTable(rng)) {
     source_ = options.store ? PutInStore(table_) : PutInMemory(table_, rng);
     if (options.lie) source_.indexed = std::make_shared<LyingSnapshot>(source_.indexed);
-    for (const auto& part : table_.parts) for (const Row& row : part) rows_[static_cast<int64_t>(row[0].units)] = &row;
+    for (const auto& part : table_.parts)
+      for (const Row& row : part) rows_[static_cast<int64_t>(row[0].units)] = &row;
     for (Column& c : table_.columns) {
       auto field = source_.indexed->schema()->GetFieldByName(c.name);
       if (!field) throw Failure{"the dataset lacks column " + c.name};
-      if (!field->type()->Equals(*c.type)) throw Failure{fmt::format("column {} is {}, wanted {}", c.name, field->type()->ToString(), c.type->ToString())};
+      if (!field->type()->Equals(*c.type))
+        throw Failure{fmt::format("column {} is {}, wanted {}", c.name, field->type()->ToString(), c.type->ToString())};
     }
     for (const auto& unit : source_.indexed->units()) unit_ids_.push_back(ReadIds(*unit));
     std::multiset<int64_t> all;
@@ -132,7 +138,8 @@ class TableUnderTest {
       list += ", " + table_.columns[shown.back()].sql;
     }
     sql_ = fmt::format("SELECT {} FROM t WHERE {}{}", list, predicate.sql, limit);
-    for (const auto& [snapshot, use_index] : {std::pair(source_.indexed, true), {source_.indexed, false}, {source_.plain, true}}) {
+    for (const auto& [snapshot, use_index] :
+         {std::pair(source_.indexed, true), {source_.indexed, false}, {source_.plain, true}}) {
       CheckRows(snapshot, use_index, shown, wanted);
     }
   }
@@ -145,17 +152,26 @@ class TableUnderTest {
     auto bound = Must(BindPredicate(sql_, *source_.indexed->schema(), {}), "bind");
     const bool kept = Must(MayMatch(bound->root(), unit, true, ctx), "prune");
     const Candidates c = Must(Narrow(bound->root(), unit, true, ctx), "narrow");
-    if (!kept && !exact.empty()) throw Failure{fmt::format("{} was pruned, rows {} match", unit.name(), exact.ToString())};
-    if (!exact.IsSubsetOf(c.possible)) throw Failure{fmt::format("{}: rows {} match and were narrowed away", unit.name(), exact.Minus(c.possible).ToString())};
-    if (!c.certain.IsSubsetOf(exact)) throw Failure{fmt::format("{}: rows {} are called certain and do not match", unit.name(), c.certain.Minus(exact).ToString())};
+    if (!kept && !exact.empty())
+      throw Failure{fmt::format("{} was pruned, rows {} match", unit.name(), exact.ToString())};
+    if (!exact.IsSubsetOf(c.possible))
+      throw Failure{
+          fmt::format("{}: rows {} match and were narrowed away", unit.name(), exact.Minus(c.possible).ToString())};
+    if (!c.certain.IsSubsetOf(exact))
+      throw Failure{fmt::format("{}: rows {} are called certain and do not match", unit.name(),
+                                c.certain.Minus(exact).ToString())};
   }
 
-  void CheckRows(const std::shared_ptr<const Snapshot>& snapshot, bool use_index, const std::vector<size_t>& shown, const std::vector<int64_t>& wanted) {
-    const std::string how = snapshot == source_.plain ? "without sidecars" : use_index ? "with sidecars" : "sidecars ignored";
+  void CheckRows(const std::shared_ptr<const Snapshot>& snapshot, bool use_index, const std::vector<size_t>& shown,
+                 const std::vector<int64_t>& wanted) {
+    const std::string how = snapshot == source_.plain ? "without sidecars"
+                            : use_index               ? "with sidecars"
+                                                      : "sidecars ignored";
     QueryOptions options;
     options.use_index = use_index;
     options.limits.rows = rng_.Pick(std::vector<uint64_t>{1, 7, 1000, 16384});
-    std::shared_ptr<QueryResult> result = Must(RunQuery(snapshot, Must(BindQuery(sql_, *snapshot, {}), "bind"), options, {}), "run");
+    std::shared_ptr<QueryResult> result =
+        Must(RunQuery(snapshot, Must(BindQuery(sql_, *snapshot, {}), "bind"), options, {}), "run");
     std::vector<int64_t> got;
     while (auto batch = Must(result->Next(), how.c_str())) {
       if (Status valid = batch->ValidateFull(); !valid.ok()) throw Failure{how + ": " + valid.ToString()};
@@ -166,14 +182,16 @@ class TableUnderTest {
         for (size_t c = 0; c < shown.size(); ++c) {
           const Cell cell = ReadCell(*batch->column(static_cast<int>(c)), i);
           if (Identical(cell, (*row->second)[shown[c]])) continue;
-          throw Failure{fmt::format("{}: row {}, column {}: {} wanted, {} got", how, got.back(), table_.columns[shown[c]].name,
-                                    ToString((*row->second)[shown[c]]), ToString(cell))};
+          throw Failure{fmt::format("{}: row {}, column {}: {} wanted, {} got", how, got.back(),
+                                    table_.columns[shown[c]].name, ToString((*row->second)[shown[c]]), ToString(cell))};
         }
       }
     }
     if (got == wanted) return;
     std::multiset<int64_t> a(got.begin(), got.end()), b(wanted.begin(), wanted.end());
-    throw Failure{fmt::format("{}: {}\n  wanted {}\n  got    {}\n{}", how, a == b ? "rows in another order" : "other rows", Ids(wanted), Ids(got), result->Explain())};
+    throw Failure{fmt::format("{}: {}\n  wanted {}\n  got    {}\n{}", how,
+                              a == b ? "rows in another order" : "other rows", Ids(wanted), Ids(got),
+                              result->Explain())};
   }
 
   Random& rng_;
@@ -206,10 +224,12 @@ int RunAll(const Options& o) {
       what = e.what();
     }
     ++failed;
-    std::printf("FAIL --seed %llu --cases %d --on %s\n  %s\n  %s\n", static_cast<unsigned long long>(seed), kCasesPerTable, o.store ? "store" : "memory",
-                table ? table->sql().c_str() : "(making the table)", what.c_str());
+    std::printf("FAIL --seed %llu --cases %d --on %s\n  %s\n  %s\n", static_cast<unsigned long long>(seed),
+                kCasesPerTable, o.store ? "store" : "memory", table ? table->sql().c_str() : "(making the table)",
+                what.c_str());
   }
-  std::printf("%llu cases on %llu tables from seed %llu in %.1f s, %llu failed\n", static_cast<unsigned long long>(done), static_cast<unsigned long long>(tables),
+  std::printf("%llu cases on %llu tables from seed %llu in %.1f s, %llu failed\n",
+              static_cast<unsigned long long>(done), static_cast<unsigned long long>(tables),
               static_cast<unsigned long long>(o.seed), seconds(), static_cast<unsigned long long>(failed));
   return failed ? 1 : 0;
 }
@@ -223,11 +243,18 @@ int main(int argc, char** argv) {
   o.lie = lie && std::strcmp(lie, "1") == 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i];
-    if (key == "--seconds") o.seconds = std::atof(argv[i + 1]);
-    else if (key == "--cases") o.cases = std::strtoull(argv[i + 1], nullptr, 10);
-    else if (key == "--seed") o.seed = std::strtoull(argv[i + 1], nullptr, 10);
-    else if (key == "--on") o.store = std::strcmp(argv[i + 1], "store") == 0;
-    else { std::fprintf(stderr, "unknown option %s\n", argv[i]); return 2; }
+    if (key == "--seconds")
+      o.seconds = std::atof(argv[i + 1]);
+    else if (key == "--cases")
+      o.cases = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (key == "--seed")
+      o.seed = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (key == "--on")
+      o.store = std::strcmp(argv[i + 1], "store") == 0;
+    else {
+      std::fprintf(stderr, "unknown option %s\n", argv[i]);
+      return 2;
+    }
   }
   return pilum::testing::RunAll(o);
 }

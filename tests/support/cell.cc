@@ -21,7 +21,9 @@ __int128 Pow10(int n) {
 }
 
 template <typename T>
-int Sign(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+int Sign(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
 
 int CompareFloats(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return Sign(std::isnan(a), std::isnan(b));
@@ -35,7 +37,10 @@ int CompareExactFloat(const Cell& a, double b) {
   const double whole = std::floor(b);
   const __int128 ten = Pow10(a.scale);
   __int128 q = a.units / ten, r = a.units % ten;
-  if (r < 0) { r += ten; --q; }
+  if (r < 0) {
+    r += ten;
+    --q;
+  }
   if (int c = Sign(q, static_cast<__int128>(whole))) return c;
   return Sign(static_cast<long double>(r), static_cast<long double>(b - whole) * static_cast<long double>(ten));
 }
@@ -52,7 +57,8 @@ arrow::Decimal128 DecimalOf(const Cell& c, const arrow::DataType& type) {
 
 std::string Digits(__int128 v) {
   if (v < 0) return "-" + Digits(-v);
-  return v < 10 ? std::string(1, static_cast<char>('0' + static_cast<int>(v))) : Digits(v / 10) + static_cast<char>('0' + static_cast<int>(v % 10));
+  return v < 10 ? std::string(1, static_cast<char>('0' + static_cast<int>(v)))
+                : Digits(v / 10) + static_cast<char>('0' + static_cast<int>(v % 10));
 }
 
 void Must(const arrow::Status& status) {
@@ -60,7 +66,9 @@ void Must(const arrow::Status& status) {
 }
 
 template <typename Builder, typename T>
-void Put(arrow::ArrayBuilder* builder, const T& v) { Must(checked_cast<Builder&>(*builder).Append(v)); }
+void Put(arrow::ArrayBuilder* builder, const T& v) {
+  Must(checked_cast<Builder&>(*builder).Append(v));
+}
 
 template <typename ArrayType>
 Cell IntOf(const arrow::Array& a, int64_t i, int64_t tick) {
@@ -81,7 +89,8 @@ int64_t TickNanos(const arrow::DataType& type) {
   switch (type.id()) {
     case Type::DATE32: return 86400ll * 1000000000;
     case Type::DATE64: return 1000000;
-    case Type::TIME32: case Type::TIME64: return of(checked_cast<const arrow::TimeType&>(type).unit());
+    case Type::TIME32:
+    case Type::TIME64: return of(checked_cast<const arrow::TimeType&>(type).unit());
     case Type::TIMESTAMP: return of(checked_cast<const arrow::TimestampType&>(type).unit());
     case Type::DURATION: return of(checked_cast<const arrow::DurationType&>(type).unit());
     default: return 0;
@@ -108,9 +117,11 @@ bool Identical(const Cell& a, const Cell& b) {
     case Cell::Kind::kNull: return true;
     case Cell::Kind::kFloat:
       return std::isnan(a.real) ? std::isnan(b.real) : a.real == b.real && std::signbit(a.real) == std::signbit(b.real);
-    case Cell::Kind::kList: case Cell::Kind::kStruct:
+    case Cell::Kind::kList:
+    case Cell::Kind::kStruct:
       if (a.items.size() != b.items.size()) return false;
-      for (size_t i = 0; i < a.items.size(); ++i) if (!Identical(a.items[i], b.items[i])) return false;
+      for (size_t i = 0; i < a.items.size(); ++i)
+        if (!Identical(a.items[i], b.items[i])) return false;
       return true;
     default: return CompareCells(a, b) == 0;
   }
@@ -169,7 +180,8 @@ void AppendCell(const Cell& c, const arrow::DataType& type, arrow::ArrayBuilder*
     }
     case Type::STRUCT: {
       Must(checked_cast<arrow::StructBuilder&>(*b).Append());
-      for (int i = 0; i < type.num_fields(); ++i) AppendCell(c.items[static_cast<size_t>(i)], *type.field(i)->type(), b->child(i));
+      for (int i = 0; i < type.num_fields(); ++i)
+        AppendCell(c.items[static_cast<size_t>(i)], *type.field(i)->type(), b->child(i));
       return;
     }
     default: throw std::runtime_error("AppendCell: " + type.ToString());
@@ -189,18 +201,25 @@ Cell ReadCell(const arrow::Array& a, int64_t i) {
     case Type::UINT16: return IntOf<arrow::UInt16Array>(a, i, 0);
     case Type::UINT32: return IntOf<arrow::UInt32Array>(a, i, 0);
     case Type::UINT64: return IntOf<arrow::UInt64Array>(a, i, 0);
-    case Type::HALF_FLOAT: return Cell::Float(arrow::util::Float16::FromBits(checked_cast<const arrow::HalfFloatArray&>(a).Value(i)).ToDouble());
+    case Type::HALF_FLOAT:
+      return Cell::Float(
+          arrow::util::Float16::FromBits(checked_cast<const arrow::HalfFloatArray&>(a).Value(i)).ToDouble());
     case Type::FLOAT: return Cell::Float(checked_cast<const arrow::FloatArray&>(a).Value(i));
     case Type::DOUBLE: return Cell::Float(checked_cast<const arrow::DoubleArray&>(a).Value(i));
     case Type::DECIMAL128:
-      return Cell::Exact(ToInt128(arrow::Decimal256(arrow::Decimal128(checked_cast<const arrow::Decimal128Array&>(a).GetValue(i)))),
-                         checked_cast<const arrow::DecimalType&>(*a.type()).scale());
+      return Cell::Exact(
+          ToInt128(arrow::Decimal256(arrow::Decimal128(checked_cast<const arrow::Decimal128Array&>(a).GetValue(i)))),
+          checked_cast<const arrow::DecimalType&>(*a.type()).scale());
     case Type::DECIMAL256:
       return Cell::Exact(ToInt128(arrow::Decimal256(checked_cast<const arrow::Decimal256Array&>(a).GetValue(i))),
                          checked_cast<const arrow::DecimalType&>(*a.type()).scale());
-    case Type::STRING: case Type::BINARY: return Cell::Bytes(std::string(checked_cast<const arrow::BinaryArray&>(a).GetView(i)));
-    case Type::LARGE_STRING: case Type::LARGE_BINARY: return Cell::Bytes(std::string(checked_cast<const arrow::LargeBinaryArray&>(a).GetView(i)));
-    case Type::FIXED_SIZE_BINARY: return Cell::Bytes(std::string(checked_cast<const arrow::FixedSizeBinaryArray&>(a).GetView(i)));
+    case Type::STRING:
+    case Type::BINARY: return Cell::Bytes(std::string(checked_cast<const arrow::BinaryArray&>(a).GetView(i)));
+    case Type::LARGE_STRING:
+    case Type::LARGE_BINARY:
+      return Cell::Bytes(std::string(checked_cast<const arrow::LargeBinaryArray&>(a).GetView(i)));
+    case Type::FIXED_SIZE_BINARY:
+      return Cell::Bytes(std::string(checked_cast<const arrow::FixedSizeBinaryArray&>(a).GetView(i)));
     case Type::DICTIONARY: {
       const auto& d = checked_cast<const arrow::DictionaryArray&>(a);
       return ReadCell(*d.dictionary(), d.GetValueIndex(i));
@@ -215,13 +234,15 @@ Cell ReadCell(const arrow::Array& a, int64_t i) {
       const auto& list = checked_cast<const arrow::ListArray&>(a);
       Cell out;
       out.kind = Cell::Kind::kList;
-      for (int32_t k = list.value_offset(i); k < list.value_offset(i + 1); ++k) out.items.push_back(ReadCell(*list.values(), k));
+      for (int32_t k = list.value_offset(i); k < list.value_offset(i + 1); ++k)
+        out.items.push_back(ReadCell(*list.values(), k));
       return out;
     }
     case Type::STRUCT: {
       Cell out;
       out.kind = Cell::Kind::kStruct;
-      for (const auto& child : checked_cast<const arrow::StructArray&>(a).fields()) out.items.push_back(ReadCell(*child, i));
+      for (const auto& child : checked_cast<const arrow::StructArray&>(a).fields())
+        out.items.push_back(ReadCell(*child, i));
       return out;
     }
     default: throw std::runtime_error("ReadCell: " + a.type()->ToString());

@@ -94,7 +94,10 @@ class MemoryUnit final : public Unit {
   }
 
  private:
-  struct Zone { std::optional<Value> min, max; uint64_t nulls = 0; };
+  struct Zone {
+    std::optional<Value> min, max;
+    uint64_t nulls = 0;
+  };
 
   static Result<Zone> MakeZone(const arrow::Array& array, uint64_t begin, uint64_t end, bool values) {
     Zone zone;
@@ -104,7 +107,10 @@ class MemoryUnit final : public Unit {
         PILUM_ASSIGN_OR_RETURN(v, ValueAt(array, static_cast<int64_t>(i)));
       }
       const bool is_null = values ? !v.has_value() : array.IsNull(static_cast<int64_t>(i));
-      if (is_null) { ++zone.nulls; continue; }
+      if (is_null) {
+        ++zone.nulls;
+        continue;
+      }
       if (!values) continue;
       if (!zone.min || *v < *zone.min) zone.min = v;
       if (!zone.max || *zone.max < *v) zone.max = v;
@@ -181,8 +187,8 @@ class LyingSnapshot final : public Snapshot {
       c.certain = c.certain.Intersect(c.possible);
       return c;
     }
-    Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows, const BatchLimits& limits,
-                                              const ReadContext& ctx) const override {
+    Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                              const BatchLimits& limits, const ReadContext& ctx) const override {
       return honest_->Read(columns, rows, limits, ctx);
     }
 

@@ -36,7 +36,10 @@ const std::vector<std::string>& Operators() {
   return ops;
 }
 
-struct Literal { std::string sql; Cell value; };
+struct Literal {
+  std::string sql;
+  Cell value;
+};
 
 std::string Quote(const std::string& s) {
   std::string out = "'";
@@ -61,7 +64,8 @@ Cell ExactOf(const std::string& text) {
 // Civil date from days since 1970 (Howard Hinnant's algorithm, public domain).
 std::string DateText(int64_t days) {
   const int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, doe = z - era * 146097;
-  const int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+  const int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365,
+                doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
   const int64_t mp = (5 * doy + 2) / 153, d = doy - (153 * mp + 2) / 5 + 1, m = mp < 10 ? mp + 3 : mp - 9;
   return fmt::format("{:04}-{:02}-{:02}", yoe + era * 400 + (m <= 2), m, d);
 }
@@ -77,19 +81,46 @@ std::string ClockText(int64_t nanos) {
 }
 
 Literal NumberLiteral(Random& rng, const arrow::DataType& type) {
-  static const std::vector<std::string> whole = {"0", "1", "-1", "2", "5", "7", "12", "14", "27", "100", "127", "128", "255", "256", "1000", "65504", "2147483648",
-                                                 "16777217", "9007199254740993", "9223372036854775807", "9223372036854775808", "18446744073709551615",
-                                                 "-9223372036854775808", "99999999999999999999", "-129"};
-  static const std::vector<std::string> pointed = {"0.5", "1.1", "-2.5", "0.1", "2.50", "1.105", "100.00", "0.0", "-0.0", "3.0", "12.5", "13.01", "1.001"};
-  static const std::vector<std::string> halves = {"0", "1", "-1", "5", "12", "100", "0.5", "-2.5", "0.25", "12.5", "1.5", "65504"};
+  static const std::vector<std::string> whole = {"0",
+                                                 "1",
+                                                 "-1",
+                                                 "2",
+                                                 "5",
+                                                 "7",
+                                                 "12",
+                                                 "14",
+                                                 "27",
+                                                 "100",
+                                                 "127",
+                                                 "128",
+                                                 "255",
+                                                 "256",
+                                                 "1000",
+                                                 "65504",
+                                                 "2147483648",
+                                                 "16777217",
+                                                 "9007199254740993",
+                                                 "9223372036854775807",
+                                                 "9223372036854775808",
+                                                 "18446744073709551615",
+                                                 "-9223372036854775808",
+                                                 "99999999999999999999",
+                                                 "-129"};
+  static const std::vector<std::string> pointed = {"0.5", "1.1",  "-2.5", "0.1",  "2.50",  "1.105", "100.00",
+                                                   "0.0", "-0.0", "3.0",  "12.5", "13.01", "1.001"};
+  static const std::vector<std::string> halves = {"0",   "1",    "-1",   "5",    "12",  "100",
+                                                  "0.5", "-2.5", "0.25", "12.5", "1.5", "65504"};
   const bool is_float = arrow::is_floating(type.id());
   std::string text = rng.Pick(type.id() == Type::HALF_FLOAT ? halves : rng.Chance(0.6) ? whole : pointed);
   if (!is_float) return {text, ExactOf(text)};
   // A literal beside a float column is first rounded to the column's type.
-  const double v = type.id() == Type::FLOAT ? static_cast<double>(std::strtof(text.c_str(), nullptr)) : std::strtod(text.c_str(), nullptr);
-  if (type.id() == Type::FLOAT && rng.Chance(0.05)) return {"1e39", Cell::Float(1e39)};  // between the largest float and infinity
+  const double v = type.id() == Type::FLOAT ? static_cast<double>(std::strtof(text.c_str(), nullptr))
+                                            : std::strtod(text.c_str(), nullptr);
+  if (type.id() == Type::FLOAT && rng.Chance(0.05))
+    return {"1e39", Cell::Float(1e39)};  // between the largest float and infinity
   if (type.id() != Type::HALF_FLOAT && rng.Chance(0.05)) return {"'NaN'", Cell::Float(std::nan(""))};
-  if (type.id() != Type::HALF_FLOAT && rng.Chance(0.05)) return {"1e30", Cell::Float(type.id() == Type::FLOAT ? 1e30f : 1e30)};
+  if (type.id() != Type::HALF_FLOAT && rng.Chance(0.05))
+    return {"1e30", Cell::Float(type.id() == Type::FLOAT ? 1e30f : 1e30)};
   return {text, Cell::Float(v)};
 }
 
@@ -99,41 +130,72 @@ Literal TimestampLiteral(Random& rng, const arrow::DataType& type) {
     const int64_t days = 19732 + rng.Below(4);
     return {"date " + Quote(DateText(days)), Cell::Exact(static_cast<__int128>(days) * kDay)};
   }
-  const int64_t v = (1704862800 + rng.Below(60) * 1800 + rng.Below(3)) * kSecond + rng.Pick(std::vector<int64_t>{0, 0, 0, kSecond / 2, 1000, 1});
-  struct Offset { const char* text; int64_t hours; };
+  const int64_t v = (1704862800 + rng.Below(60) * 1800 + rng.Below(3)) * kSecond +
+                    rng.Pick(std::vector<int64_t>{0, 0, 0, kSecond / 2, 1000, 1});
+  struct Offset {
+    const char* text;
+    int64_t hours;
+  };
   const Offset o = rng.Pick(std::vector<Offset>{{"Z", 0}, {"+00:00", 0}, {"-05:00", -5}, {"+09:00", 9}});
   const bool with_offset = zone == "America/New_York" || rng.Chance(0.3);
   const int64_t wall = v + (with_offset ? o.hours * 3600 * kSecond : 0);
-  const std::string text = DateText(wall / kDay) + (rng.Chance(0.5) ? " " : "T") + ClockText(wall % kDay) + (with_offset ? o.text : "");
+  const std::string text =
+      DateText(wall / kDay) + (rng.Chance(0.5) ? " " : "T") + ClockText(wall % kDay) + (with_offset ? o.text : "");
   return {(rng.Chance(0.5) ? "timestamp " : "") + Quote(text), Cell::Exact(v)};
 }
 
 std::optional<Literal> LiteralFor(Random& rng, const arrow::DataType& type) {
-  static const std::vector<std::string> texts = {"", "a", "ab", "abc", "Ab", "b%c", "é", "検索", "a'b", "k3", "k12", "k14", "nope", std::string(80, 'z'), std::string(64, 'z')};
+  static const std::vector<std::string> texts = {"",
+                                                 "a",
+                                                 "ab",
+                                                 "abc",
+                                                 "Ab",
+                                                 "b%c",
+                                                 "é",
+                                                 "検索",
+                                                 "a'b",
+                                                 "k3",
+                                                 "k12",
+                                                 "k14",
+                                                 "nope",
+                                                 std::string(80, 'z'),
+                                                 std::string(64, 'z')};
   switch (type.id()) {
-    case Type::STRING: case Type::LARGE_STRING: case Type::DICTIONARY: {
+    case Type::STRING:
+    case Type::LARGE_STRING:
+    case Type::DICTIONARY: {
       const std::string& t = rng.Pick(texts);
       return Literal{Quote(t), Cell::Bytes(t)};
     }
-    case Type::BINARY: case Type::FIXED_SIZE_BINARY: {
+    case Type::BINARY:
+    case Type::FIXED_SIZE_BINARY: {
       using Pair = std::pair<const char*, std::string>;
-      const Pair p = rng.Pick(std::vector<Pair>{{"X'00ff'", std::string("\0\xff", 2)}, {"X'6162'", "ab"}, {"X'ffff'", "\xff\xff"}, {"X'0000'", std::string(2, '\0')}});
+      const Pair p = rng.Pick(std::vector<Pair>{{"X'00ff'", std::string("\0\xff", 2)},
+                                                {"X'6162'", "ab"},
+                                                {"X'ffff'", "\xff\xff"},
+                                                {"X'0000'", std::string(2, '\0')}});
       return Literal{p.first, Cell::Bytes(p.second)};
     }
     case Type::BOOL: {
       const bool v = rng.Chance(0.5);
       return Literal{v ? "true" : "FALSE", Cell::Bool(v)};
     }
-    case Type::DATE32: case Type::DATE64: {
+    case Type::DATE32:
+    case Type::DATE64: {
       const int64_t days = 19730 + rng.Below(60);
-      return Literal{(rng.Chance(0.5) ? "date " : "") + Quote(DateText(days)), Cell::Exact(static_cast<__int128>(days) * kDay)};
+      return Literal{(rng.Chance(0.5) ? "date " : "") + Quote(DateText(days)),
+                     Cell::Exact(static_cast<__int128>(days) * kDay)};
     }
-    case Type::TIME32: case Type::TIME64: {
-      const int64_t v = rng.Below(20) * 3600 * kSecond + rng.Below(4) * kSecond + rng.Pick(std::vector<int64_t>{0, kSecond / 2, 1});
+    case Type::TIME32:
+    case Type::TIME64: {
+      const int64_t v =
+          rng.Below(20) * 3600 * kSecond + rng.Below(4) * kSecond + rng.Pick(std::vector<int64_t>{0, kSecond / 2, 1});
       return Literal{(rng.Chance(0.5) ? "time " : "") + Quote(ClockText(v)), Cell::Exact(v)};
     }
     case Type::TIMESTAMP: return TimestampLiteral(rng, type);
-    case Type::DURATION: case Type::LIST: case Type::STRUCT: return std::nullopt;
+    case Type::DURATION:
+    case Type::LIST:
+    case Type::STRUCT: return std::nullopt;
     default: return NumberLiteral(rng, type);
   }
 }
@@ -142,7 +204,8 @@ std::optional<Literal> LiteralFor(Random& rng, const arrow::DataType& type) {
 bool Like(const char* p, const char* p_end, const char* s, const char* s_end) {
   while (p < p_end) {
     if (*p == '%') {
-      for (const char* t = s; t <= s_end; ++t) if (Like(p + 1, p_end, t, s_end)) return true;
+      for (const char* t = s; t <= s_end; ++t)
+        if (Like(p + 1, p_end, t, s_end)) return true;
       return false;
     }
     if (s == s_end) return false;
@@ -157,11 +220,14 @@ bool Like(const char* p, const char* p_end, const char* s, const char* s_end) {
   }
   return s == s_end;
 }
-bool Like(const std::string& pattern, const std::string& s) { return Like(pattern.data(), pattern.data() + pattern.size(), s.data(), s.data() + s.size()); }
+bool Like(const std::string& pattern, const std::string& s) {
+  return Like(pattern.data(), pattern.data() + pattern.size(), s.data(), s.data() + s.size());
+}
 
 Predicate TextAtom(Random& rng, const std::string& name, const Get& get) {
   if (rng.Chance(0.6)) {
-    static const std::vector<std::string> patterns = {"a%", "%b%", "%", "_", "a_", "%é%", "ab", "%\\%%", "A%", "%break", "x\\_y", "%検%", "k1%", "_%", "zz%", ""};
+    static const std::vector<std::string> patterns = {"a%", "%b%",    "%",     "_",    "a_",  "%é%", "ab",  "%\\%%",
+                                                      "A%", "%break", "x\\_y", "%検%", "k1%", "_%",  "zz%", ""};
     const std::string p = rng.Pick(patterns);
     const bool negated = rng.Chance(0.25);
     return {fmt::format("{} {}LIKE {}", name, negated ? "NOT " : "", Quote(p)), [=](const Row& row) -> Truth {
@@ -183,19 +249,27 @@ Predicate TextAtom(Random& rng, const std::string& name, const Get& get) {
 Predicate BoolAtom(Random& rng, const std::string& name, const Get& get) {
   const bool wanted = rng.Chance(0.5), negated = rng.Chance(0.5);
   switch (rng.Below(3)) {
-    case 0: return {name, [=](const Row& r) -> Truth { const Cell c = get(r); return c.is_null() ? std::nullopt : Truth(c.truth); }};
+    case 0:
+      return {name, [=](const Row& r) -> Truth {
+                const Cell c = get(r);
+                return c.is_null() ? std::nullopt : Truth(c.truth);
+              }};
     case 1:
-      return {fmt::format("{} IS {}{}", name, negated ? "NOT " : "", wanted ? "TRUE" : "FALSE"), [=](const Row& r) -> Truth {
+      return {fmt::format("{} IS {}{}", name, negated ? "NOT " : "", wanted ? "TRUE" : "FALSE"),
+              [=](const Row& r) -> Truth {
                 const Cell c = get(r);
                 return (!c.is_null() && c.truth == wanted) != negated;
               }};
-    default: return {fmt::format("{} IS {}UNKNOWN", name, negated ? "NOT " : ""), [=](const Row& r) -> Truth { return get(r).is_null() != negated; }};
+    default:
+      return {fmt::format("{} IS {}UNKNOWN", name, negated ? "NOT " : ""),
+              [=](const Row& r) -> Truth { return get(r).is_null() != negated; }};
   }
 }
 
 Predicate NullAtom(Random& rng, const std::string& name, const Get& get) {
   const bool negated = rng.Chance(0.5);
-  return {fmt::format("{} IS {}NULL", name, negated ? "NOT " : ""), [=](const Row& r) -> Truth { return get(r).is_null() != negated; }};
+  return {fmt::format("{} IS {}NULL", name, negated ? "NOT " : ""),
+          [=](const Row& r) -> Truth { return get(r).is_null() != negated; }};
 }
 
 // Comparison, IN, BETWEEN, IS DISTINCT FROM with literals of the column's type.
@@ -236,7 +310,8 @@ Predicate ValueAtom(Random& rng, const arrow::DataType& type, const std::string&
     default: {
       const Literal l = literal();
       const std::string op = rng.Pick(Operators());
-      if (rng.Chance(0.15)) return {fmt::format("{} {} {}", l.sql, op, name), [=](const Row& r) { return Compare(op, l.value, get(r)); }};
+      if (rng.Chance(0.15))
+        return {fmt::format("{} {} {}", l.sql, op, name), [=](const Row& r) { return Compare(op, l.value, get(r)); }};
       return {fmt::format("{} {} {}", name, op, l.sql), [=](const Row& r) { return Compare(op, get(r), l.value); }};
     }
   }
@@ -248,17 +323,20 @@ Predicate ListAtom(Random& rng, const arrow::DataType& item, const std::string& 
     const std::string op = rng.Pick(Operators());
     return {fmt::format("cardinality({}) {} {}", name, op, n), [=](const Row& r) -> Truth {
               const Cell c = get(r);
-              return c.is_null() ? std::nullopt : Compare(op, Cell::Exact(static_cast<int64_t>(c.items.size())), Cell::Exact(n));
+              return c.is_null() ? std::nullopt
+                                 : Compare(op, Cell::Exact(static_cast<int64_t>(c.items.size())), Cell::Exact(n));
             }};
   }
   const int64_t near = rng.Below(40);
   const bool number = item.id() == Type::INT64 || item.id() == Type::INT32;
   const std::string text = rng.Pick(std::vector<std::string>{"a", "ab", "検索", "", "k3", "q"});
   const Cell wanted = number ? Cell::Exact(near) : Cell::Bytes(text);
-  return {fmt::format("array_has({}, {})", name, number ? std::to_string(near) : Quote(text)), [=](const Row& r) -> Truth {
+  return {fmt::format("array_has({}, {})", name, number ? std::to_string(near) : Quote(text)),
+          [=](const Row& r) -> Truth {
             const Cell c = get(r);
             if (c.is_null()) return std::nullopt;
-            return std::any_of(c.items.begin(), c.items.end(), [&](const Cell& i) { return !i.is_null() && CompareCells(i, wanted) == 0; });
+            return std::any_of(c.items.begin(), c.items.end(),
+                               [&](const Cell& i) { return !i.is_null() && CompareCells(i, wanted) == 0; });
           }};
 }
 
@@ -279,7 +357,8 @@ Predicate Atom(Random& rng, const std::shared_ptr<arrow::DataType>& type, const 
     const auto& child = item->field(static_cast<int>(i));
     return ListAtom(rng, *child->type(), name + "." + child->name(), [=](const Row& r) {
       Cell c = get(r);
-      for (Cell& e : c.items) if (!e.is_null()) e = Cell(e.items[i]);
+      for (Cell& e : c.items)
+        if (!e.is_null()) e = Cell(e.items[i]);
       return c;
     });
   }
@@ -290,7 +369,9 @@ Predicate Atom(Random& rng, const std::shared_ptr<arrow::DataType>& type, const 
   return ValueAtom(rng, *type, name, get);
 }
 
-bool IsNumber(const arrow::DataType& type) { return arrow::is_integer(type.id()) || arrow::is_floating(type.id()) || arrow::is_decimal(type.id()); }
+bool IsNumber(const arrow::DataType& type) {
+  return arrow::is_integer(type.id()) || arrow::is_floating(type.id()) || arrow::is_decimal(type.id());
+}
 
 Predicate ColumnAtom(Random& rng, const RandomTable& table) {
   const size_t i = static_cast<size_t>(rng.Below(static_cast<int64_t>(table.columns.size())));
@@ -301,7 +382,8 @@ Predicate ColumnAtom(Random& rng, const RandomTable& table) {
     const Column& other = table.columns[j];
     if (IsNumber(*other.type)) {
       const std::string op = rng.Pick(Operators());
-      return {fmt::format("{} {} {}", column.sql, op, other.sql), [=](const Row& r) { return Compare(op, r[i], r[j]); }};
+      return {fmt::format("{} {} {}", column.sql, op, other.sql),
+              [=](const Row& r) { return Compare(op, r[i], r[j]); }};
     }
   }
   return Atom(rng, column.type, column.sql, get(i));
@@ -320,7 +402,11 @@ Predicate MakeRandomPredicate(Random& rng, const RandomTable& table, int depth) 
     Predicate p = MakeRandomPredicate(rng, table, depth - 1);
     const int64_t what = rng.Below(3);
     const bool negated = rng.Chance(0.5);
-    return {fmt::format("({}) IS {}{}", p.sql, negated ? "NOT " : "", what == 0 ? "TRUE" : what == 1 ? "FALSE" : "UNKNOWN"), [=](const Row& r) -> Truth {
+    return {fmt::format("({}) IS {}{}", p.sql, negated ? "NOT " : "",
+                        what == 0   ? "TRUE"
+                        : what == 1 ? "FALSE"
+                                    : "UNKNOWN"),
+            [=](const Row& r) -> Truth {
               const Truth t = p.holds(r);
               return (what == 2 ? !t : t == (what == 0)) != negated;
             }};

@@ -53,8 +53,20 @@ std::vector<Column> AllColumns() {
 }
 
 const std::vector<std::string>& Texts() {
-  static const std::vector<std::string> texts = {"", "a", "ab", "abc", "Ab", "b%c", "x_y", "é", "検索", "a'b", "line\nbreak",
-                                                 std::string(80, 'z'), std::string(79, 'z') + "y", "\xf4\x8f\xbf\xbf"};
+  static const std::vector<std::string> texts = {"",
+                                                 "a",
+                                                 "ab",
+                                                 "abc",
+                                                 "Ab",
+                                                 "b%c",
+                                                 "x_y",
+                                                 "é",
+                                                 "検索",
+                                                 "a'b",
+                                                 "line\nbreak",
+                                                 std::string(80, 'z'),
+                                                 std::string(79, 'z') + "y",
+                                                 "\xf4\x8f\xbf\xbf"};
   return texts;
 }
 
@@ -70,7 +82,8 @@ Cell RandomInt(Random& rng, int64_t near) {
 Cell RandomFloat(Random& rng, const arrow::DataType& type, int64_t near) {
   static const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   if (rng.Chance(0.5)) return Cell::Float(static_cast<double>(near + rng.Below(6)) + (rng.Chance(0.3) ? 0.5 : 0.0));
-  double v = rng.Pick(std::vector<double>{0.1, -0.0, 0.0, 1.5, nan, nan, inf, -inf, -1e30, 3.0, 16777216.0, 9007199254740992.0, 3.4028234663852886e38});
+  double v = rng.Pick(std::vector<double>{0.1, -0.0, 0.0, 1.5, nan, nan, inf, -inf, -1e30, 3.0, 16777216.0,
+                                          9007199254740992.0, 3.4028234663852886e38});
   if (type.id() == Type::HALF_FLOAT) v = std::isfinite(v) && std::abs(v) > 4 ? 65504.0 : v == 0.1 ? 0.25 : v;
   return Cell::Float(type.id() == Type::FLOAT ? static_cast<double>(static_cast<float>(v)) : v);
 }
@@ -79,8 +92,10 @@ Cell RandomTime(Random& rng, const arrow::DataType& type, int64_t near) {
   const int64_t tick = TickNanos(type);
   int64_t v;
   switch (type.id()) {
-    case Type::DATE32: case Type::DATE64: v = (19732 + near + rng.Below(4) - (rng.Chance(0.1) ? 20000 : 0)) * kDay; break;
-    case Type::TIME32: case Type::TIME64: v = (near % 20) * 3600 * kSecond + rng.Below(4) * kSecond + rng.Below(2) * kSecond / 2; break;
+    case Type::DATE32:
+    case Type::DATE64: v = (19732 + near + rng.Below(4) - (rng.Chance(0.1) ? 20000 : 0)) * kDay; break;
+    case Type::TIME32:
+    case Type::TIME64: v = (near % 20) * 3600 * kSecond + rng.Below(4) * kSecond + rng.Below(2) * kSecond / 2; break;
     case Type::DURATION: v = (near + rng.Below(5) - 2) * kSecond; break;
     default:
       v = kEpoch + (near * 3600 + rng.Below(3)) * kSecond + rng.Pick(std::vector<int64_t>{0, 0, kSecond / 2, 1000, 1});
@@ -103,19 +118,28 @@ Cell RandomCell(Random& rng, const arrow::DataType& type, int64_t near, double n
     case Type::UINT16: return RandomInt<uint16_t>(rng, near);
     case Type::UINT32: return RandomInt<uint32_t>(rng, near);
     case Type::UINT64: return RandomInt<uint64_t>(rng, near);
-    case Type::HALF_FLOAT: case Type::FLOAT: case Type::DOUBLE: return RandomFloat(rng, type, near);
-    case Type::DECIMAL128: case Type::DECIMAL256: {
+    case Type::HALF_FLOAT:
+    case Type::FLOAT:
+    case Type::DOUBLE: return RandomFloat(rng, type, near);
+    case Type::DECIMAL128:
+    case Type::DECIMAL256: {
       const int scale = static_cast<const arrow::DecimalType&>(type).scale();
       return Cell::Exact((near + rng.Below(4) - 2) * (scale == 1 ? 10 : scale == 2 ? 100 : 1000) + rng.Below(3), scale);
     }
-    case Type::STRING: case Type::LARGE_STRING: case Type::DICTIONARY:
+    case Type::STRING:
+    case Type::LARGE_STRING:
+    case Type::DICTIONARY:
       return Cell::Bytes(rng.Chance(0.3) ? "k" + std::to_string(near + rng.Below(9)) : rng.Pick(Texts()));
-    case Type::BINARY: return Cell::Bytes(rng.Pick(std::vector<std::string>{"", std::string(1, '\0'), "\xff", std::string("\0\xff", 2), "ab"}));
-    case Type::FIXED_SIZE_BINARY: return Cell::Bytes(rng.Pick(std::vector<std::string>{"ab", std::string(2, '\0'), "\xff\xff", "ac"}));
+    case Type::BINARY:
+      return Cell::Bytes(
+          rng.Pick(std::vector<std::string>{"", std::string(1, '\0'), "\xff", std::string("\0\xff", 2), "ab"}));
+    case Type::FIXED_SIZE_BINARY:
+      return Cell::Bytes(rng.Pick(std::vector<std::string>{"ab", std::string(2, '\0'), "\xff\xff", "ac"}));
     case Type::LIST: {
       Cell list;
       list.kind = Cell::Kind::kList;
-      for (int64_t n = rng.Below(4); n > 0; --n) list.items.push_back(RandomCell(rng, *type.field(0)->type(), near, 0.15));
+      for (int64_t n = rng.Below(4); n > 0; --n)
+        list.items.push_back(RandomCell(rng, *type.field(0)->type(), near, 0.15));
       return list;
     }
     case Type::STRUCT: {
@@ -128,10 +152,13 @@ Cell RandomCell(Random& rng, const arrow::DataType& type, int64_t near, double n
   }
 }
 
-std::shared_ptr<arrow::Array> Build(const std::vector<Row>& rows, size_t column, const std::shared_ptr<arrow::DataType>& type) {
+std::shared_ptr<arrow::Array> Build(const std::vector<Row>& rows, size_t column,
+                                    const std::shared_ptr<arrow::DataType>& type) {
   std::unique_ptr<arrow::ArrayBuilder> builder;
-  if (type->id() == Type::DICTIONARY) builder = std::make_unique<arrow::StringDictionary32Builder>();
-  else builder = arrow::MakeBuilder(type).ValueOrDie();
+  if (type->id() == Type::DICTIONARY)
+    builder = std::make_unique<arrow::StringDictionary32Builder>();
+  else
+    builder = arrow::MakeBuilder(type).ValueOrDie();
   for (const Row& row : rows) AppendCell(row[column], *type, builder.get());
   return builder->Finish().ValueOrDie();
 }
@@ -157,13 +184,16 @@ RandomTable MakeRandomTable(Random& rng) {
     std::vector<std::shared_ptr<arrow::DataType>> types;
     for (const Column& c : table.columns) {
       const bool first = types.empty();
-      types.push_back(!first && lacks_some && rng.Chance(0.3) ? nullptr : c.narrow && rng.Chance(0.4) ? c.narrow : c.type);
+      types.push_back(!first && lacks_some && rng.Chance(0.3) ? nullptr
+                      : c.narrow && rng.Chance(0.4)           ? c.narrow
+                                                              : c.type);
     }
     std::vector<Row> cells;
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t near = 12 * p + (moves ? r / 40 : 0);
       Row row = {Cell::Exact(id++)};
-      for (size_t c = 1; c < types.size(); ++c) row.push_back(types[c] ? RandomCell(rng, *types[c], near, nulls) : Cell::Null());
+      for (size_t c = 1; c < types.size(); ++c)
+        row.push_back(types[c] ? RandomCell(rng, *types[c], near, nulls) : Cell::Null());
       cells.push_back(std::move(row));
     }
     arrow::FieldVector fields;
@@ -182,7 +212,8 @@ RandomTable MakeRandomTable(Random& rng) {
     table.parts.push_back(std::move(cells));
   }
   arrow::FieldVector widest;
-  for (size_t c = 0; c < wide.size(); ++c) if (!wide[c]) table.columns[c].type = table.columns[c].narrow;
+  for (size_t c = 0; c < wide.size(); ++c)
+    if (!wide[c]) table.columns[c].type = table.columns[c].narrow;
   for (const Column& c : table.columns) widest.push_back(arrow::field(c.name, c.type));
   table.schema = arrow::schema(widest);
   return table;

@@ -1,4 +1,5 @@
-// Random tables in several parts, over every type that a predicate can name, kept both as plain cells and as Arrow batches.
+// Random tables in several parts, over every type that a predicate can name, kept both as plain cells and as Arrow
+// batches.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,9 @@ class Random {
   int64_t Below(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }
   bool Chance(double p) { return static_cast<double>(engine_() >> 11) * 0x1p-53 < p; }
   template <typename T>
-  const T& Pick(const std::vector<T>& from) { return from[static_cast<size_t>(Below(static_cast<int64_t>(from.size())))]; }
+  const T& Pick(const std::vector<T>& from) {
+    return from[static_cast<size_t>(Below(static_cast<int64_t>(from.size())))];
+  }
 
  private:
   std::mt19937_64 engine_;
@@ -36,7 +39,8 @@ using Row = std::vector<Cell>;  // one cell a column
 struct RandomTable {
   std::vector<Column> columns;  // the first is `id`: int64, unique, never null
   std::vector<std::vector<Row>> parts;
-  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;  // one a part; may lack columns, or have them narrower or in another order
+  std::vector<std::shared_ptr<arrow::RecordBatch>>
+      batches;                            // one a part; may lack columns, or have them narrower or in another order
   std::shared_ptr<arrow::Schema> schema;  // with every column at its widest
 };
 

@@ -1,7 +1,7 @@
 // Three-valued logic on bounds, proved by trying everything. One row of one unit is described by three bits (certain,
-// possible, maybe_null); a bit pattern allows a set of truth values. All pairs of patterns become the rows of one unit, so
-// one And / Or / Not answers for all of them. Each answer must allow every value that some consistent pair gives (sound),
-// and its bits must be the best that three bits can say about those values (tight).
+// possible, maybe_null); a bit pattern allows a set of truth values. All pairs of patterns become the rows of one unit,
+// so one And / Or / Not answers for all of them. Each answer must allow every value that some consistent pair gives
+// (sound), and its bits must be the best that three bits can say about those values (tight).
 #include <gtest/gtest.h>
 
 #include <set>
@@ -61,7 +61,11 @@ Truth Not(Truth a) { return a == kN ? kN : a == kT ? kF : kT; }
 
 TEST(Candidates, AndOrOverAllConsistentAssignments) {
   std::vector<Bits> left, right;
-  for (Bits a : AllBits()) for (Bits b : AllBits()) { left.push_back(a); right.push_back(b); }
+  for (Bits a : AllBits())
+    for (Bits b : AllBits()) {
+      left.push_back(a);
+      right.push_back(b);
+    }
   ASSERT_EQ(left.size(), 36u);
   const Candidates a = Make(left), b = Make(right);
   const Candidates both = Candidates::And(a, b), either = Candidates::Or(a, b);
@@ -91,11 +95,19 @@ TEST(Candidates, NotOverAllConsistentAssignments) {
 // Three leaves in every shape of depth two: bounds stay sound when answers are combined again.
 TEST(Candidates, NestedStaysSound) {
   std::vector<Bits> x, y, z;
-  for (Bits a : AllBits()) for (Bits b : AllBits()) for (Bits c : AllBits()) { x.push_back(a); y.push_back(b); z.push_back(c); }
+  for (Bits a : AllBits())
+    for (Bits b : AllBits())
+      for (Bits c : AllBits()) {
+        x.push_back(a);
+        y.push_back(b);
+        z.push_back(c);
+      }
   const uint64_t n = x.size();
   const Candidates a = Make(x), b = Make(y), c = Make(z);
   for (int shape = 0; shape < 32; ++shape) {
-    auto join = [&](bool is_and, const Candidates& l, const Candidates& r) { return is_and ? Candidates::And(l, r) : Candidates::Or(l, r); };
+    auto join = [&](bool is_and, const Candidates& l, const Candidates& r) {
+      return is_and ? Candidates::And(l, r) : Candidates::Or(l, r);
+    };
     auto flip = [&](bool yes, Candidates v) { return yes ? Candidates::Not(v, n) : v; };
     auto value_join = [](bool is_and, Truth l, Truth r) { return is_and ? And(l, r) : Or(l, r); };
     auto value_flip = [](bool yes, Truth v) { return yes ? Not(v) : v; };
@@ -105,10 +117,12 @@ TEST(Candidates, NestedStaysSound) {
     EXPECT_TRUE(got.possible.IsSubsetOf(RowSet::All(n)));
     for (uint64_t row = 0; row < n; ++row) {
       const std::set<Truth> allowed = Allowed(At(got, row));
-      for (Truth p : Allowed(x[row])) for (Truth q : Allowed(y[row])) for (Truth r : Allowed(z[row])) {
-        const Truth v = value_flip(s0, value_join(s1, value_flip(s2, value_join(s3, p, value_flip(s4, q))), r));
-        ASSERT_TRUE(allowed.contains(v)) << "shape " << shape << " row " << row << " value " << v;
-      }
+      for (Truth p : Allowed(x[row]))
+        for (Truth q : Allowed(y[row]))
+          for (Truth r : Allowed(z[row])) {
+            const Truth v = value_flip(s0, value_join(s1, value_flip(s2, value_join(s3, p, value_flip(s4, q))), r));
+            ASSERT_TRUE(allowed.contains(v)) << "shape " << shape << " row " << row << " value " << v;
+          }
     }
   }
 }

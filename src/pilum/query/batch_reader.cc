@@ -7,7 +7,8 @@ namespace {
 
 class QueryBatchReader final : public arrow::RecordBatchReader {
  public:
-  explicit QueryBatchReader(std::shared_ptr<QueryResult> result) : result_(std::move(result)), schema_(result_->schema()) {}
+  explicit QueryBatchReader(std::shared_ptr<QueryResult> result)
+      : result_(std::move(result)), schema_(result_->schema()) {}
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {
     out->reset();

@@ -20,8 +20,8 @@ constexpr uint64_t kRoundGrowth = 4;
 // Batches of the wanted rows; when no column is wanted, batches that have only a length.
 class RowReader {
  public:
-  static Result<RowReader> Make(const Unit& unit, const std::vector<FieldPath>& columns, RowSet rows, const BatchLimits& limits,
-                                const ReadContext& ctx) {
+  static Result<RowReader> Make(const Unit& unit, const std::vector<FieldPath>& columns, RowSet rows,
+                                const BatchLimits& limits, const ReadContext& ctx) {
     RowReader r;
     r.rows_ = std::move(rows);
     r.limit_ = limits.rows;
@@ -37,7 +37,8 @@ class RowReader {
     if (stream_) {
       PILUM_ASSIGN_OR_RETURN(batch, stream_->Next());
     } else if (given_ < size_) {
-      batch = arrow::RecordBatch::Make(arrow::schema({}), static_cast<int64_t>(std::min(limit_, size_ - given_)), arrow::ArrayVector{});
+      batch = arrow::RecordBatch::Make(arrow::schema({}), static_cast<int64_t>(std::min(limit_, size_ - given_)),
+                                       arrow::ArrayVector{});
     }
     const uint64_t n = batch ? static_cast<uint64_t>(batch->num_rows()) : 0;
     if (n > size_ - given_ || (!batch && given_ < size_)) {
@@ -57,14 +58,23 @@ class RowReader {
 
 class UnitReadImpl final : public UnitRead {
  public:
-  UnitReadImpl(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress, const ReadContext& ctx)
-      : plan_(plan), unit_(unit), certain_(std::move(candidates.certain)), possible_(std::move(candidates.possible)),
-        progress_(*progress), ctx_(ctx), num_possible_(possible_.size()) {
+  UnitReadImpl(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress,
+               const ReadContext& ctx)
+      : plan_(plan),
+        unit_(unit),
+        certain_(std::move(candidates.certain)),
+        possible_(std::move(candidates.possible)),
+        progress_(*progress),
+        ctx_(ctx),
+        num_possible_(possible_.size()) {
     // Certain rows need no predicate column, so one read for both must not decode more than two would.
     const bool any_certain = !certain_.empty();
-    one_read_ = plan.filter_covers_output && num_possible_ > certain_.size() && (!any_certain || plan.output_covers_filter);
-    if (certain_.size() == num_possible_) round_ = num_possible_;
-    else round_ = progress_.to_give ? kFirstRound : kLastRound;
+    one_read_ =
+        plan.filter_covers_output && num_possible_ > certain_.size() && (!any_certain || plan.output_covers_filter);
+    if (certain_.size() == num_possible_)
+      round_ = num_possible_;
+    else
+      round_ = progress_.to_give ? kFirstRound : kLastRound;
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
@@ -100,7 +110,8 @@ class UnitReadImpl final : public UnitRead {
     const RowSet sure = rows.Intersect(certain_), unsure = rows.Minus(certain_);
     if (unsure.empty()) return sure;
     RowSet found;
-    PILUM_ASSIGN_OR_RETURN(auto reader, RowReader::Make(unit_, plan_.filter_columns, unsure, plan_.options.limits, ctx_));
+    PILUM_ASSIGN_OR_RETURN(auto reader,
+                           RowReader::Make(unit_, plan_.filter_columns, unsure, plan_.options.limits, ctx_));
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, reader.Next());
@@ -138,7 +149,8 @@ class UnitReadImpl final : public UnitRead {
   Status Open(const std::vector<FieldPath>& columns, RowSet rows) {
     if (rows.empty()) return Status::OK();
     ReadContext ctx = ctx_;
-    if (one_read_ && progress_.to_give) ctx.threads = 1;  // may stop inside the round: nothing decoded ahead, the same counts always
+    if (one_read_ && progress_.to_give)
+      ctx.threads = 1;  // may stop inside the round: nothing decoded ahead, the same counts always
     PILUM_ASSIGN_OR_RETURN(reader_, RowReader::Make(unit_, columns, std::move(rows), plan_.options.limits, ctx));
     return Status::OK();
   }
@@ -156,8 +168,8 @@ class UnitReadImpl final : public UnitRead {
 
 }  // namespace
 
-std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress,
-                                       const ReadContext& ctx) {
+std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates,
+                                       QueryProgress* progress, const ReadContext& ctx) {
   return std::make_unique<UnitReadImpl>(plan, unit, std::move(candidates), progress, ctx);
 }
 

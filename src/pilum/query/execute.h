@@ -1,5 +1,5 @@
-// Execute: one unit from candidates to batches of the answer. Decodes the predicate's columns of the rows that are possible
-// but not certain, rechecks them, then reads the wanted columns of the matching rows from the same open unit.
+// Execute: one unit from candidates to batches of the answer. Decodes the predicate's columns of the rows that are
+// possible but not certain, rechecks them, then reads the wanted columns of the matching rows from the same open unit.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class UnitRead {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates, QueryProgress* progress,
-                                       const ReadContext& ctx);
+std::unique_ptr<UnitRead> MakeUnitRead(const Plan& plan, const Unit& unit, Candidates candidates,
+                                       QueryProgress* progress, const ReadContext& ctx);
 
 }  // namespace pilum

@@ -1,5 +1,5 @@
-// From a bound query to rows, over units in memory. Predicates are built by hand here and evaluated row by row in plain C++;
-// what SQL text means is tested where it is bound.
+// From a bound query to rows, over units in memory. Predicates are built by hand here and evaluated row by row in plain
+// C++; what SQL text means is tested where it is bound.
 #include "pilum/query/execute.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,9 @@ NodePtr InAndEven(std::vector<std::string> path, ValueSet set) {
   return n;
 }
 ValueSet From(int64_t lo) { return ValueSet::Of({Bound{Value::Int(lo), true}, std::nullopt}); }
-ValueSet Between(int64_t lo, int64_t hi) { return ValueSet::Of({Bound{Value::Int(lo), true}, Bound{Value::Int(hi), true}}); }
+ValueSet Between(int64_t lo, int64_t hi) {
+  return ValueSet::Of({Bound{Value::Int(lo), true}, Bound{Value::Int(hi), true}});
+}
 
 std::optional<bool> Eval(const Node& n, const arrow::RecordBatch& batch, int64_t row) {
   switch (n.kind) {
@@ -91,7 +93,8 @@ class HandMade final : public BoundPredicate {
   const Node& root() const override { return *root_; }
   const std::vector<FieldPath>& columns() const override { return columns_; }
   std::string ToString() const override { return "by hand"; }
-  Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch, ReadContext& ctx) const override {
+  Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
+                                                        ReadContext& ctx) const override {
     PILUM_RETURN_NOT_OK(ctx.Check());
     arrow::BooleanBuilder builder;
     for (int64_t i = 0; i < batch.num_rows(); ++i) PILUM_RETURN_NOT_OK(builder.AppendOrNull(Eval(*root_, batch, i)));
@@ -102,7 +105,8 @@ class HandMade final : public BoundPredicate {
 
  private:
   void Collect(const Node& n) {
-    if (n.probe && std::find(columns_.begin(), columns_.end(), n.probe->column) == columns_.end()) columns_.push_back(n.probe->column);
+    if (n.probe && std::find(columns_.begin(), columns_.end(), n.probe->column) == columns_.end())
+      columns_.push_back(n.probe->column);
     for (const auto& c : n.children) Collect(*c);
   }
   NodePtr root_;
@@ -111,8 +115,9 @@ class HandMade final : public BoundPredicate {
 
 std::shared_ptr<arrow::Schema> TestSchema() {
   auto inner = arrow::struct_({arrow::field("x", arrow::int64()), arrow::field("y", arrow::utf8())});
-  return arrow::schema({arrow::field("a", arrow::int64()), arrow::field("b", arrow::int32()), arrow::field("s", arrow::utf8()),
-                        arrow::field("st", inner), arrow::field("ls", arrow::list(inner))});
+  return arrow::schema({arrow::field("a", arrow::int64()), arrow::field("b", arrow::int32()),
+                        arrow::field("s", arrow::utf8()), arrow::field("st", inner),
+                        arrow::field("ls", arrow::list(inner))});
 }
 
 std::shared_ptr<arrow::RecordBatch> RandomBatch(std::mt19937_64& rng, int64_t rows) {
@@ -120,15 +125,17 @@ std::shared_ptr<arrow::RecordBatch> RandomBatch(std::mt19937_64& rng, int64_t ro
   std::string json = "[";
   for (int64_t i = 0; i < rows; ++i) {
     auto num = [&](int n) { return pick(5) == 0 ? std::string("null") : fmt::to_string(pick(n)); };
-    auto inner = [&] { return pick(6) == 0 ? std::string("null") : fmt::format(R"({{"x": {}, "y": "y{}"}})", num(9), pick(3)); };
+    auto inner = [&] {
+      return pick(6) == 0 ? std::string("null") : fmt::format(R"({{"x": {}, "y": "y{}"}})", num(9), pick(3));
+    };
     std::string list = "null";
     if (pick(4) > 0) {
       list = "[";
       for (int k = pick(3); k > 0; --k) list += inner() + (k > 1 ? "," : "");
       list += "]";
     }
-    json += fmt::format(R"({}{{"a": {}, "b": {}, "s": "v{}", "st": {}, "ls": {}}})", i ? "," : "", pick(9) < 3 ? fmt::to_string(i) : num(20),
-                        num(4), i, inner(), list);
+    json += fmt::format(R"({}{{"a": {}, "b": {}, "s": "v{}", "st": {}, "ls": {}}})", i ? "," : "",
+                        pick(9) < 3 ? fmt::to_string(i) : num(20), num(4), i, inner(), list);
   }
   auto array = arrow::json::ArrayFromJSONString(arrow::struct_(TestSchema()->fields()), json + "]").ValueOrDie();
   return arrow::RecordBatch::FromStructArray(array).ValueOrDie();
@@ -159,7 +166,8 @@ BoundQuery Query(NodePtr where, std::vector<FieldPath> columns) {
   return q;
 }
 
-std::shared_ptr<const Snapshot> Snap(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches, uint64_t zone_rows) {
+std::shared_ptr<const Snapshot> Snap(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
+                                     uint64_t zone_rows) {
   return MemorySnapshot::Make(TestSchema(), batches, zone_rows).ValueOrDie();
 }
 
@@ -176,8 +184,9 @@ std::shared_ptr<arrow::Table> All(QueryResult& result) {
   return arrow::Table::FromRecordBatches(result.schema(), batches).ValueOrDie();
 }
 
-std::shared_ptr<arrow::Table> RunAll(std::shared_ptr<const Snapshot> snapshot, BoundQuery query, QueryOptions options = {},
-                                  QueryCounts* counts = nullptr, ReadStats* stats = nullptr) {
+std::shared_ptr<arrow::Table> RunAll(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
+                                     QueryOptions options = {}, QueryCounts* counts = nullptr,
+                                     ReadStats* stats = nullptr) {
   ReadContext ctx;
   ctx.stats = stats;
   auto result = RunQuery(std::move(snapshot), std::move(query), options, ctx).ValueOrDie();
@@ -187,7 +196,8 @@ std::shared_ptr<arrow::Table> RunAll(std::shared_ptr<const Snapshot> snapshot, B
 }
 
 // The rows a query should give, as (unit, row), by looking at every row.
-std::vector<std::pair<size_t, int64_t>> Wanted(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches, const BoundQuery& q) {
+std::vector<std::pair<size_t, int64_t>> Wanted(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
+                                               const BoundQuery& q) {
   std::vector<std::pair<size_t, int64_t>> out;
   for (size_t u = 0; u < batches.size(); ++u) {
     for (int64_t i = 0; i < batches[u]->num_rows(); ++i) {
@@ -202,7 +212,8 @@ std::vector<std::pair<size_t, int64_t>> Wanted(const std::vector<std::shared_ptr
 
 TEST(Execute, RandomTreesGiveTheRowsThatMatchInOrder) {
   std::mt19937_64 rng(7);
-  const std::vector<FieldPath> paths = {{{"a"}}, {{"b"}}, {{"s"}}, {{"st"}}, {{"st", "x"}}, {{"st", "y"}}, {{"ls"}}, {{"ls", "x"}}};
+  const std::vector<FieldPath> paths = {{{"a"}},       {{"b"}},       {{"s"}},  {{"st"}},
+                                        {{"st", "x"}}, {{"st", "y"}}, {{"ls"}}, {{"ls", "x"}}};
   for (int round = 0; round < 400; ++round) {
     std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
     for (uint64_t n = rng() % 4; n > 0; --n) batches.push_back(RandomBatch(rng, static_cast<int64_t>(rng() % 40)));
@@ -245,7 +256,8 @@ TEST(Execute, ExactWithinNarrowedWithinKept) {
       const Unit& unit = *snapshot->units()[0];
       auto c = Narrow(*root, unit, true, ctx).ValueOrDie();
       EXPECT_TRUE(c.certain.IsSubsetOf(exact)) << c.certain.ToString() << " certain, " << exact.ToString() << " exact";
-      EXPECT_TRUE(exact.IsSubsetOf(c.possible)) << exact.ToString() << " exact, " << c.possible.ToString() << " possible";
+      EXPECT_TRUE(exact.IsSubsetOf(c.possible))
+          << exact.ToString() << " exact, " << c.possible.ToString() << " possible";
       EXPECT_TRUE(exact.empty() || MayMatch(*root, unit, true, ctx).ValueOrDie());
     }
   }
@@ -280,8 +292,9 @@ TEST(Execute, CountsAndReadsOnlyWhatIsNeeded) {
   arrow::Int64Builder a;
   arrow::StringBuilder s;
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(a.Append(i).ok() && s.Append(fmt::format("v{}", i)).ok());
-  auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::int64()), arrow::field("s", arrow::utf8())}), 100,
-                                        {a.Finish().ValueOrDie(), s.Finish().ValueOrDie()});
+  auto batch =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::int64()), arrow::field("s", arrow::utf8())}),
+                               100, {a.Finish().ValueOrDie(), s.Finish().ValueOrDie()});
   auto snapshot = Snap({batch, batch->Slice(0, 10)}, 10);
   BoundQuery q = Query(In({"a"}, Between(35, 52)), {{{"s"}}});
   ReadStats stats;
@@ -292,7 +305,7 @@ TEST(Execute, CountsAndReadsOnlyWhatIsNeeded) {
   EXPECT_EQ(c.units_read, 1u);
   EXPECT_EQ(c.rows_total, 110u);
   EXPECT_EQ(c.rows_candidate, 30u);
-  EXPECT_EQ(c.rows_certain, 10u);   // 40..49
+  EXPECT_EQ(c.rows_certain, 10u);  // 40..49
   EXPECT_EQ(c.rows_rechecked, 20u);
   EXPECT_EQ(c.rows_matched, 18u);
   EXPECT_EQ(c.rows_returned, 18u);
@@ -324,8 +337,9 @@ TEST(Execute, LimitStopsEarly) {
   arrow::Int64Builder a;
   arrow::StringBuilder s;
   for (int i = 0; i < 200000; ++i) ASSERT_TRUE(a.Append(i % 10).ok() && s.Append("x").ok());
-  auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::int64()), arrow::field("s", arrow::utf8())}), 200000,
-                                        {a.Finish().ValueOrDie(), s.Finish().ValueOrDie()});
+  auto batch =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::int64()), arrow::field("s", arrow::utf8())}),
+                               200000, {a.Finish().ValueOrDie(), s.Finish().ValueOrDie()});
   auto snapshot = Snap({batch, batch}, 0);
   for (const char* column : {"s", "a"}) {
     BoundQuery q = Query(In({"a"}, ValueSet::Point(Value::Int(3))), {{{column}}});
@@ -380,7 +394,8 @@ TEST(Execute, StoppedReadsSayHowFarTheyCame) {
   stop.request_stop();
   Status first = result->Next().status();
   EXPECT_EQ(KindOf(first), ErrorKind::kCancelled);
-  EXPECT_NE(first.message().find("0 of 1 units pruned, 1 read, 10 rows returned, 50 values decoded"), std::string::npos) << first;
+  EXPECT_NE(first.message().find("0 of 1 units pruned, 1 read, 10 rows returned, 50 values decoded"), std::string::npos)
+      << first;
   EXPECT_EQ(result->Next().status().message(), first.message());
 
   ReadContext late;
@@ -392,11 +407,14 @@ TEST(Execute, StoppedReadsSayHowFarTheyCame) {
 TEST(Execute, ExplainTellsPlanAndCounts) {
   std::mt19937_64 rng(3);
   auto snapshot = Snap({RandomBatch(rng, 30), RandomBatch(rng, 0)}, 10);
-  auto result = RunQuery(snapshot, Query(And({In({"a"}, From(3)), Not(IsNull({"b"}))}), {{{"s"}}, {{"st", "x"}}}), {}, {}).ValueOrDie();
+  auto result =
+      RunQuery(snapshot, Query(And({In({"a"}, From(3)), Not(IsNull({"b"}))}), {{{"s"}}, {{"st", "x"}}}), {}, {})
+          .ValueOrDie();
   EXPECT_NE(result->Explain().find("so far"), std::string::npos);
   All(*result);
   const std::string text = result->Explain();
-  for (const char* part : {"source   memory", "AND", "NOT", "probe: a in", "read 1   a, b", "read 2   s, st.x", "prune    1 of 2 units dropped"}) {
+  for (const char* part : {"source   memory", "AND", "NOT", "probe: a in", "read 1   a, b", "read 2   s, st.x",
+                           "prune    1 of 2 units dropped"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(text.find("so far"), std::string::npos) << text;
@@ -419,7 +437,8 @@ TEST(Execute, MissingColumnIsAnErrorBeforeAnyRead) {
 
 TEST(Recheck, PositionsBecomeRows) {
   const RowSet rows = RowSet::FromRanges({{10, 12}, {20, 21}, {30, 40}});
-  EXPECT_EQ(PositionsToRows(RowSet::FromRanges({{1, 4}, {6, 7}}), rows), RowSet::FromRanges({{11, 12}, {20, 21}, {30, 31}, {33, 34}}));
+  EXPECT_EQ(PositionsToRows(RowSet::FromRanges({{1, 4}, {6, 7}}), rows),
+            RowSet::FromRanges({{11, 12}, {20, 21}, {30, 31}, {33, 34}}));
   EXPECT_EQ(PositionsToRows(RowSet::All(13), rows), rows);
   EXPECT_TRUE(PositionsToRows({}, rows).empty());
 }

@@ -28,7 +28,9 @@ void AppendTree(const Node& node, size_t depth, std::string* out) {
     case Node::Kind::kAnd: *out += indent + "AND\n"; break;
     case Node::Kind::kOr: *out += indent + "OR\n"; break;
     case Node::Kind::kNot: *out += indent + "NOT\n"; break;
-    case Node::Kind::kConst: *out += indent + (!node.constant ? "NULL" : *node.constant ? "TRUE" : "FALSE") + "\n"; break;
+    case Node::Kind::kConst:
+      *out += indent + (!node.constant ? "NULL" : *node.constant ? "TRUE" : "FALSE") + "\n";
+      break;
     case Node::Kind::kLeaf:
       *out += fmt::format("{}{}   [{}]\n", indent, Cut(node.text),
                           node.probe ? "probe: " + Cut(node.probe->ToString()) : std::string("recheck only"));
@@ -45,9 +47,11 @@ std::string PlanText(const Plan& plan) {
     out += fmt::format("read 1   {} (of rows that might match)\n", Join(plan.filter_columns));
   }
   out += fmt::format("read 2   {} (of rows that match)\n", Join(plan.output_columns));
-  if (plan.filter_covers_output) out += "         read 1 holds all of read 2: one read, unless an index makes rows certain\n";
+  if (plan.filter_covers_output)
+    out += "         read 1 holds all of read 2: one read, unless an index makes rows certain\n";
   if (plan.query.limit || plan.query.offset > 0) {
-    out += fmt::format("limit    {}, offset {}\n", plan.query.limit ? fmt::to_string(*plan.query.limit) : "none", plan.query.offset);
+    out += fmt::format("limit    {}, offset {}\n", plan.query.limit ? fmt::to_string(*plan.query.limit) : "none",
+                       plan.query.offset);
   }
   if (!plan.options.use_index) out += "index    not used: asked not to\n";
   return out;
@@ -59,7 +63,8 @@ std::string UnitsText(const QueryProgress& progress) {
   for (const auto& u : progress.units) {
     if (u.kind != UnitOutcome::Kind::kRead) continue;
     if (++shown > kUnitsShown) break;
-    out += fmt::format("         {}: {} of {} rows possible, {} certain\n", u.unit->name(), u.candidates, u.unit->num_rows(), u.certain);
+    out += fmt::format("         {}: {} of {} rows possible, {} certain\n", u.unit->name(), u.candidates,
+                       u.unit->num_rows(), u.certain);
   }
   if (shown > kUnitsShown) out += fmt::format("         … and {} more\n", progress.counts.units_read - kUnitsShown);
   return out;
@@ -69,9 +74,10 @@ std::string CountsText(const Plan& plan, const QueryProgress& progress, const Re
   const QueryCounts& c = progress.counts;
   std::string out = progress.ended ? "" : "so far\n";
   if (plan.query.where) {
-    out += fmt::format("prune    {} of {} units dropped, {} looked at\n", c.units_pruned, c.units, progress.units.size());
-    out += fmt::format("narrow   {} of {} rows possible, {} certain, in {} units read\n", c.rows_candidate, c.rows_total,
-                       c.rows_certain, c.units_read);
+    out +=
+        fmt::format("prune    {} of {} units dropped, {} looked at\n", c.units_pruned, c.units, progress.units.size());
+    out += fmt::format("narrow   {} of {} rows possible, {} certain, in {} units read\n", c.rows_candidate,
+                       c.rows_total, c.rows_certain, c.units_read);
     out += UnitsText(progress);
     out += fmt::format("recheck  {} rows\n", c.rows_rechecked);
     out += fmt::format("match    {} rows\n", c.rows_matched);
@@ -80,9 +86,11 @@ std::string CountsText(const Plan& plan, const QueryProgress& progress, const Re
   }
   out += fmt::format("return   {} rows\n", c.rows_returned);
   if (ctx.stats) {
-    out += fmt::format("io       {} opens, {} requests, {} bytes\n", ctx.stats->opens.load(), ctx.stats->requests.load(), ctx.stats->bytes.load());
+    out += fmt::format("io       {} opens, {} requests, {} bytes\n", ctx.stats->opens.load(),
+                       ctx.stats->requests.load(), ctx.stats->bytes.load());
     std::string decoded;
-    for (const auto& [column, values] : ctx.stats->decoded()) decoded += fmt::format("{}{} {}", decoded.empty() ? "" : ", ", column, values);
+    for (const auto& [column, values] : ctx.stats->decoded())
+      decoded += fmt::format("{}{} {}", decoded.empty() ? "" : ", ", column, values);
     out += fmt::format("decode   {} values{}{}\n", ctx.stats->total_decoded(), decoded.empty() ? "" : ": ", decoded);
   }
   for (size_t i = 0; i < c.notes.size() && i < kNotesShown; ++i) out += fmt::format("note     {}\n", c.notes[i]);
@@ -98,8 +106,10 @@ std::string ExplainText(const Plan& plan, const QueryProgress& progress, const R
 
 std::string ProgressText(const QueryProgress& progress, const ReadContext& ctx) {
   const QueryCounts& c = progress.counts;
-  std::string out = fmt::format("{} of {} units pruned, {} read, {} rows returned", c.units_pruned, c.units, c.units_read, c.rows_returned);
-  if (ctx.stats) out += fmt::format(", {} values decoded, {} bytes fetched", ctx.stats->total_decoded(), ctx.stats->bytes.load());
+  std::string out = fmt::format("{} of {} units pruned, {} read, {} rows returned", c.units_pruned, c.units,
+                                c.units_read, c.rows_returned);
+  if (ctx.stats)
+    out += fmt::format(", {} values decoded, {} bytes fetched", ctx.stats->total_decoded(), ctx.stats->bytes.load());
   return out;
 }
 

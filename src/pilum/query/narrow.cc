@@ -12,8 +12,8 @@ struct Narrower {
 
   Candidates All() const { return {RowSet::All(unit.num_rows()), RowSet::All(unit.num_rows()), {}}; }
 
-  // `only_true`: the caller asks which rows are TRUE and not which are NULL or FALSE (no NOT above). Then an AND with no
-  // possible row left, or an OR with all rows certain, needs no further probe.
+  // `only_true`: the caller asks which rows are TRUE and not which are NULL or FALSE (no NOT above). Then an AND with
+  // no possible row left, or an OR with all rows certain, needs no further probe.
   Result<Candidates> Fold(const Node& node, bool only_true) const {
     switch (node.kind) {
       case Node::Kind::kConst:

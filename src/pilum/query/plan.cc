@@ -35,8 +35,10 @@ class RunningQuery final : public QueryResult {
     PILUM_RETURN_NOT_OK(failure_);
     auto batch = NextBatch();
     if (!batch.ok()) return failure_ = Failure(batch.status());
-    if (*batch) progress_.counts.rows_returned += static_cast<uint64_t>((*batch)->num_rows());
-    else progress_.ended = true;
+    if (*batch)
+      progress_.counts.rows_returned += static_cast<uint64_t>((*batch)->num_rows());
+    else
+      progress_.ended = true;
     return batch;
   }
 
@@ -61,7 +63,8 @@ class RunningQuery final : public QueryResult {
     const bool use_index = plan_.options.use_index;
     const uint64_t rows = unit.num_rows();
     Candidates candidates{RowSet::All(rows), RowSet::All(rows), {}};
-    if (use_index && !unit.index_note().empty()) counts.notes.push_back(fmt::format("{}: {}", unit.name(), unit.index_note()));
+    if (use_index && !unit.index_note().empty())
+      counts.notes.push_back(fmt::format("{}: {}", unit.name(), unit.index_note()));
 
     if (const BoundPredicate* where = plan_.query.where.get()) {
       PILUM_ASSIGN_OR_RETURN(bool may_match, MayMatch(where->root(), unit, use_index, ctx_));

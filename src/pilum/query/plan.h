@@ -1,5 +1,5 @@
-// Plan: what a query will read, before anything is read. plan.cc also holds the running query, which takes the stages in
-// order for each unit: prune -> narrow -> execute (decode, recheck, project).
+// Plan: what a query will read, before anything is read. plan.cc also holds the running query, which takes the stages
+// in order for each unit: prune -> narrow -> execute (decode, recheck, project).
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ struct Plan {
   std::shared_ptr<const Snapshot> snapshot;
   BoundQuery query;
   QueryOptions options;
-  std::vector<FieldPath> filter_columns;   // first read: what the predicate needs; none without WHERE
-  std::vector<FieldPath> output_columns;   // second read, of matching rows only: what SELECT needs
+  std::vector<FieldPath> filter_columns;  // first read: what the predicate needs; none without WHERE
+  std::vector<FieldPath> output_columns;  // second read, of matching rows only: what SELECT needs
   // SELECT needs nothing that the predicate does not: one read does, where no index spares rows the first one.
   bool filter_covers_output = false;
   bool output_covers_filter = false;
-  std::shared_ptr<arrow::Schema> schema;   // of the answer
+  std::shared_ptr<arrow::Schema> schema;  // of the answer
 };
 
 // No I/O. Errors: a column that the snapshot lacks.
@@ -37,10 +37,10 @@ struct UnitOutcome {
 
 // Where a running query stands; shared by the stages of one query, used by one thread.
 struct QueryProgress {
-  uint64_t to_skip = 0;              // of OFFSET
-  std::optional<uint64_t> to_give;   // of LIMIT
+  uint64_t to_skip = 0;             // of OFFSET
+  std::optional<uint64_t> to_give;  // of LIMIT
   QueryCounts counts;
-  std::vector<UnitOutcome> units;    // in order, as far as the query came
+  std::vector<UnitOutcome> units;  // in order, as far as the query came
   bool ended = false;
   bool finished() const { return to_give && *to_give == 0; }
 };

@@ -21,22 +21,25 @@ Result<std::shared_ptr<arrow::Schema>> OutputSchema(const arrow::Schema& snapsho
   return arrow::schema(std::move(fields), snapshot.metadata());
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> Project(const arrow::RecordBatch& batch, const std::vector<FieldPath>& columns,
-                                                    const std::shared_ptr<arrow::Schema>& schema, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::RecordBatch>> Project(const arrow::RecordBatch& batch,
+                                                    const std::vector<FieldPath>& columns,
+                                                    const std::shared_ptr<arrow::Schema>& schema,
+                                                    arrow::MemoryPool* pool) {
   arrow::ArrayVector arrays;
   for (size_t i = 0; i < columns.size(); ++i) {
     PILUM_ASSIGN_OR_RETURN(auto array, ArrayAt(batch, columns[i], pool));
     const auto& wanted = schema->field(static_cast<int>(i))->type();
     if (!array->type()->Equals(*wanted)) {
-      return Status::TypeError("column '", columns[i].ToString(), "' was read as ", array->type()->ToString(), ", not as ", wanted->ToString());
+      return Status::TypeError("column '", columns[i].ToString(), "' was read as ", array->type()->ToString(),
+                               ", not as ", wanted->ToString());
     }
     arrays.push_back(std::move(array));
   }
   return arrow::RecordBatch::Make(schema, batch.num_rows(), std::move(arrays));
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> Select(const std::shared_ptr<arrow::RecordBatch>& batch, const RowSet& positions,
-                                                   arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::RecordBatch>> Select(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                   const RowSet& positions, arrow::MemoryPool* pool) {
   if (positions.ranges().size() <= 1) {
     const RowRange run = positions.empty() ? RowRange{} : positions.ranges()[0];
     return batch->Slice(static_cast<int64_t>(run.begin), static_cast<int64_t>(run.size()));
@@ -51,7 +54,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> Select(const std::shared_ptr<arrow::
   arrow::compute::ExecContext exec(pool);
   arrow::ArrayVector columns;
   for (const auto& column : batch->columns()) {
-    PILUM_ASSIGN_OR_RETURN(auto out, arrow::compute::Take(*column, *taken, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
+    PILUM_ASSIGN_OR_RETURN(auto out,
+                           arrow::compute::Take(*column, *taken, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
     columns.push_back(std::move(out));
   }
   return arrow::RecordBatch::Make(batch->schema(), rows, std::move(columns));

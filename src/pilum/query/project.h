@@ -15,11 +15,13 @@ namespace pilum {
 Result<std::shared_ptr<arrow::Schema>> OutputSchema(const arrow::Schema& snapshot, const BoundQuery& query);
 
 // One array a path, as a batch of `schema`. The batch may hold more columns, and whole columns for nested paths.
-Result<std::shared_ptr<arrow::RecordBatch>> Project(const arrow::RecordBatch& batch, const std::vector<FieldPath>& columns,
-                                                    const std::shared_ptr<arrow::Schema>& schema, arrow::MemoryPool* pool);
+Result<std::shared_ptr<arrow::RecordBatch>> Project(const arrow::RecordBatch& batch,
+                                                    const std::vector<FieldPath>& columns,
+                                                    const std::shared_ptr<arrow::Schema>& schema,
+                                                    arrow::MemoryPool* pool);
 
 // The rows at these positions of a batch, in order; shares memory where they are one run.
-Result<std::shared_ptr<arrow::RecordBatch>> Select(const std::shared_ptr<arrow::RecordBatch>& batch, const RowSet& positions,
-                                                   arrow::MemoryPool* pool);
+Result<std::shared_ptr<arrow::RecordBatch>> Select(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                   const RowSet& positions, arrow::MemoryPool* pool);
 
 }  // namespace pilum

@@ -10,8 +10,8 @@ struct Pruner {
   bool use_index;
   ReadContext& ctx;
 
-  // Can any row give `wanted`? NOT turns the question round instead of the answer: "no row may be TRUE" says nothing about
-  // which rows are FALSE and which are NULL.
+  // Can any row give `wanted`? NOT turns the question round instead of the answer: "no row may be TRUE" says nothing
+  // about which rows are FALSE and which are NULL.
   Result<bool> May(const Node& node, bool wanted) const {
     switch (node.kind) {
       case Node::Kind::kConst: return node.constant == wanted;

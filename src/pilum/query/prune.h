@@ -6,8 +6,8 @@
 
 namespace pilum {
 
-// Can any row of the unit make the predicate TRUE? false only by proof; unknown is true. Without `use_index` only constants
-// are proof.
+// Can any row of the unit make the predicate TRUE? false only by proof; unknown is true. Without `use_index` only
+// constants are proof.
 Result<bool> MayMatch(const BoundPredicate::Node& predicate, const Unit& unit, bool use_index, ReadContext& ctx);
 
 }  // namespace pilum

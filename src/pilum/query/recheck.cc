@@ -19,7 +19,8 @@ Result<RowSet> Recheck(const BoundPredicate& predicate, const arrow::RecordBatch
   int64_t offset = truth->offset();
   std::shared_ptr<arrow::Buffer> both;
   if (truth->null_count() > 0) {  // NULL is not TRUE
-    PILUM_ASSIGN_OR_RETURN(both, arrow::internal::BitmapAnd(ctx.memory_pool(), bits, offset, truth->null_bitmap_data(), offset, n, 0));
+    PILUM_ASSIGN_OR_RETURN(
+        both, arrow::internal::BitmapAnd(ctx.memory_pool(), bits, offset, truth->null_bitmap_data(), offset, n, 0));
     bits = both->data();
     offset = 0;
   }

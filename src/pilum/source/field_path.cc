@@ -34,11 +34,13 @@ Result<std::shared_ptr<arrow::DataType>> ListLike(const arrow::DataType& type, s
 }
 
 Status NoSuchStep(const FieldPath& path, const std::string& step, const arrow::DataType& type) {
-  return MakeError(ErrorKind::kNotFound, fmt::format("column '{}': no field '{}' in {}", path.ToString(), step, type.ToString()));
+  return MakeError(ErrorKind::kNotFound,
+                   fmt::format("column '{}': no field '{}' in {}", path.ToString(), step, type.ToString()));
 }
 
 // The field below `field`; `steps` are those still to take.
-Result<std::shared_ptr<arrow::Field>> Step(const std::shared_ptr<arrow::Field>& field, Steps steps, const FieldPath& path) {
+Result<std::shared_ptr<arrow::Field>> Step(const std::shared_ptr<arrow::Field>& field, Steps steps,
+                                           const FieldPath& path) {
   if (steps.empty()) return field;
   const arrow::DataType* type = field->type().get();
   if (type->id() == arrow::Type::EXTENSION) type = static_cast<const arrow::ExtensionType*>(type)->storage_type().get();
@@ -56,8 +58,8 @@ Result<std::shared_ptr<arrow::Field>> Step(const std::shared_ptr<arrow::Field>& 
   return NoSuchStep(path, steps[0], *type);
 }
 
-Result<std::shared_ptr<arrow::Array>> Descend(const std::shared_ptr<arrow::Array>& array, Steps steps, const FieldPath& path,
-                                              arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> Descend(const std::shared_ptr<arrow::Array>& array, Steps steps,
+                                              const FieldPath& path, arrow::MemoryPool* pool) {
   if (steps.empty()) return array;
   const arrow::DataType& type = *array->type();
   if (type.id() == arrow::Type::EXTENSION) {
@@ -73,15 +75,16 @@ Result<std::shared_ptr<arrow::Array>> Descend(const std::shared_ptr<arrow::Array
   auto data = array->data()->Copy();
   const auto item = arrow::field(path.steps[0], array->type()->field(0)->type(), type.field(0)->nullable());
   PILUM_ASSIGN_OR_RETURN(auto leaf, Step(item, steps, path));
-  PILUM_ASSIGN_OR_RETURN(data->type, ListLike(type, type.field(0)->WithType(leaf->type())->WithNullable(leaf->nullable())));
+  PILUM_ASSIGN_OR_RETURN(data->type,
+                         ListLike(type, type.field(0)->WithType(leaf->type())->WithNullable(leaf->nullable())));
   PILUM_ASSIGN_OR_RETURN(auto values, Descend(arrow::MakeArray(data->child_data[0]), steps, path, pool));
   data->child_data = {values->data()};
   return arrow::MakeArray(std::move(data));
 }
 
 // `tails`: what is wanted below this field; an empty tail wants all of it.
-Result<std::shared_ptr<arrow::Field>> PruneField(const std::shared_ptr<arrow::Field>& field, const std::vector<Steps>& tails,
-                                                 const FieldPath& path) {
+Result<std::shared_ptr<arrow::Field>> PruneField(const std::shared_ptr<arrow::Field>& field,
+                                                 const std::vector<Steps>& tails, const FieldPath& path) {
   if (std::any_of(tails.begin(), tails.end(), [](Steps s) { return s.empty(); })) return field;
   const auto& type = field->type();
   if (IsListLike(type->id())) {
@@ -93,7 +96,8 @@ Result<std::shared_ptr<arrow::Field>> PruneField(const std::shared_ptr<arrow::Fi
   arrow::FieldVector children;
   for (const auto& child : type->fields()) {
     std::vector<Steps> below;
-    for (Steps s : tails) if (s[0] == child->name()) below.push_back(s.subspan(1));
+    for (Steps s : tails)
+      if (s[0] == child->name()) below.push_back(s.subspan(1));
     if (below.empty()) continue;
     PILUM_ASSIGN_OR_RETURN(auto kept, PruneField(child, below, path));
     children.push_back(std::move(kept));
@@ -127,7 +131,8 @@ Result<std::shared_ptr<arrow::Field>> FieldAt(const arrow::Schema& schema, const
   return Step(top, Steps(path.steps).subspan(1), path);
 }
 
-Result<std::shared_ptr<arrow::Array>> ArrayAt(const arrow::RecordBatch& batch, const FieldPath& path, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> ArrayAt(const arrow::RecordBatch& batch, const FieldPath& path,
+                                              arrow::MemoryPool* pool) {
   auto top = batch.GetColumnByName(path.steps[0]);
   if (!top) return NotFoundError("no single column '{}' in the batch", path.steps[0]);
   return Descend(top, Steps(path.steps).subspan(1), path, pool);
@@ -141,7 +146,8 @@ Result<std::shared_ptr<arrow::Schema>> PrunedSchema(const arrow::Schema& schema,
     if (std::find(done.begin(), done.end(), name) != done.end()) continue;
     done.push_back(name);
     std::vector<Steps> tails;
-    for (const auto& p : paths) if (p.steps[0] == name) tails.push_back(Steps(p.steps).subspan(1));
+    for (const auto& p : paths)
+      if (p.steps[0] == name) tails.push_back(Steps(p.steps).subspan(1));
     auto field = schema.GetFieldByName(name);
     if (!field) return NotFoundError("no single column '{}'", name);
     PILUM_ASSIGN_OR_RETURN(auto kept, PruneField(field, tails, path));

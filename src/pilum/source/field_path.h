@@ -1,5 +1,5 @@
-// Paths into nested columns: which ones a read needs, what they name, and how to step to them. Pure; used by query and by
-// implementations of Unit.
+// Paths into nested columns: which ones a read needs, what they name, and how to step to them. Pure; used by query and
+// by implementations of Unit.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,10 @@ bool IsCovered(const FieldPath& path, const std::vector<FieldPath>& have);
 
 // The field a path names: a step through list<struct> gives the list of that field; nullable if any step is. kNotFound.
 Result<std::shared_ptr<arrow::Field>> FieldAt(const arrow::Schema& schema, const FieldPath& path);
-// The values a path names, from a batch that may hold fewer children than the whole column. A null struct makes its fields
-// null. Zero-copy except for combined validity.
-Result<std::shared_ptr<arrow::Array>> ArrayAt(const arrow::RecordBatch& batch, const FieldPath& path, arrow::MemoryPool* pool);
+// The values a path names, from a batch that may hold fewer children than the whole column. A null struct makes its
+// fields null. Zero-copy except for combined validity.
+Result<std::shared_ptr<arrow::Array>> ArrayAt(const arrow::RecordBatch& batch, const FieldPath& path,
+                                              arrow::MemoryPool* pool);
 
 // What a read of these paths gives: one column a top-level name, structs with just the wanted children in schema order.
 Result<std::shared_ptr<arrow::Schema>> PrunedSchema(const arrow::Schema& schema, const std::vector<FieldPath>& paths);

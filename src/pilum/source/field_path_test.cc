@@ -10,17 +10,21 @@ namespace {
 
 std::shared_ptr<arrow::RecordBatch> Nested() {
   auto inner = arrow::struct_({arrow::field("x", arrow::int32()), arrow::field("y", arrow::utf8(), false)});
-  auto type = arrow::struct_({arrow::field("st", inner), arrow::field("l", arrow::list(inner)), arrow::field("fl", arrow::fixed_size_list(inner, 2)),
-                              arrow::field("deep", arrow::struct_({arrow::field("in", inner)}), false), arrow::field("n", arrow::int64(), false)});
+  auto type = arrow::struct_({arrow::field("st", inner), arrow::field("l", arrow::list(inner)),
+                              arrow::field("fl", arrow::fixed_size_list(inner, 2)),
+                              arrow::field("deep", arrow::struct_({arrow::field("in", inner)}), false),
+                              arrow::field("n", arrow::int64(), false)});
   auto array = arrow::json::ArrayFromJSONString(type, R"([
     {"st": {"x": 1, "y": "a"}, "l": [{"x": 1, "y": "a"}, null], "fl": [{"x": 1, "y": "p"}, {"x": 2, "y": "q"}], "deep": {"in": null}, "n": 1},
     {"st": null, "l": null, "fl": null, "deep": {"in": {"x": 5, "y": "z"}}, "n": 2},
     {"st": {"x": null, "y": "c"}, "l": [], "fl": [null, {"x": 3, "y": "r"}], "deep": {"in": {"x": null, "y": ""}}, "n": 3},
-    {"st": {"x": 4, "y": "d"}, "l": [{"x": 7, "y": "b"}], "fl": [{"x": 4, "y": "s"}, {"x": null, "y": "t"}], "deep": {"in": null}, "n": 4}])").ValueOrDie();
+    {"st": {"x": 4, "y": "d"}, "l": [{"x": 7, "y": "b"}], "fl": [{"x": 4, "y": "s"}, {"x": null, "y": "t"}], "deep": {"in": null}, "n": 4}])")
+                   .ValueOrDie();
   return arrow::RecordBatch::FromStructArray(array).ValueOrDie();
 }
 
-void ExpectAt(const arrow::RecordBatch& batch, std::vector<std::string> steps, const std::shared_ptr<arrow::DataType>& type, const char* json) {
+void ExpectAt(const arrow::RecordBatch& batch, std::vector<std::string> steps,
+              const std::shared_ptr<arrow::DataType>& type, const char* json) {
   const FieldPath path{std::move(steps)};
   auto got = ArrayAt(batch, path, arrow::default_memory_pool()).ValueOrDie();
   ASSERT_TRUE(got->ValidateFull().ok());
@@ -48,7 +52,8 @@ TEST(FieldPath, StepsThroughStructsAndLists) {
   ExpectAt(*part, {"st", "x"}, arrow::int32(), "[null, null, 4]");
   ExpectAt(*part, {"l", "y"}, arrow::list(arrow::utf8()), R"([null, [], ["b"]])");
   ExpectAt(*part, {"fl", "x"}, arrow::fixed_size_list(arrow::int32(), 2), "[null, [null, 3], [4, null]]");
-  EXPECT_TRUE(FieldAt(*batch->schema(), {{"st", "y"}}).ValueOrDie()->nullable()) << "a null struct makes its field null";
+  EXPECT_TRUE(FieldAt(*batch->schema(), {{"st", "y"}}).ValueOrDie()->nullable())
+      << "a null struct makes its field null";
   EXPECT_FALSE(FieldAt(*batch->schema(), {{"n"}}).ValueOrDie()->nullable());
 }
 
