@@ -1,0 +1,68 @@
+"""Equality of tables as the tests mean it: same names, types, and values, where NaN equals NaN."""
+
+import pyarrow as pa
+
+
+def plain(value):
+    """A value without the traces of how it was stored: for comparing what casts cannot bring together."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
+
+
+def values(column):
+    """A column as Python values, comparable by repr; nanoseconds are taken as integers, so that none is lost."""
+
+    def readable(t):
+        if pa.types.is_timestamp(t) or pa.types.is_duration(t) or pa.types.is_time64(t) or pa.types.is_date64(t):
+            return pa.int64()
+        if pa.types.is_time32(t):
+            return pa.int32()
+        if pa.types.is_struct(t):
+            return pa.struct([pa.field(f.name, readable(f.type), f.nullable) for f in t])
+        if pa.types.is_map(t):
+            return pa.map_(readable(t.key_type), readable(t.item_type))
+        if pa.types.is_large_list(t):
+            return pa.large_list(readable(t.value_type))
+        if pa.types.is_fixed_size_list(t):
+            return pa.list_(readable(t.value_type), t.list_size)
+        if pa.types.is_list(t):
+            return pa.list_(readable(t.value_type))
+        return t
+
+    try:
+        wanted = readable(column.type)
+        if wanted != column.type:
+            column = column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pass
+    return [plain(v) for v in column.to_pylist()]
+
+
+def difference(got, want, types=True):
+    """None when equal, else what differs first."""
+    if got.schema.names != want.schema.names:
+        return f"names {got.schema.names} != {want.schema.names}"
+    if got.num_rows != want.num_rows:
+        return f"{got.num_rows} rows != {want.num_rows}"
+    for i, name in enumerate(want.schema.names):
+        g, w = got.column(i), want.column(i)
+        if types and g.type != w.type:
+            return f"{name}: type {g.type} != {w.type}"
+        if types and got.schema.field(i).nullable != want.schema.field(i).nullable:
+            return f"{name}: nullability"
+        if g.type == w.type and g.equals(w):
+            continue
+        gl, wl = values(g), values(w)
+        for row, (x, y) in enumerate(zip(gl, wl)):
+            if repr(x) != repr(y):
+                return f"{name} ({w.type}): row {row}: {repr(x)[:200]} != {repr(y)[:200]}"
+    return None
+
+
+def check(got, want, what, **kwargs):
+    got.validate(full=True)
+    why = difference(got, want, **kwargs)
+    assert why is None, f"{what}: {why}"

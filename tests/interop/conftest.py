@@ -1,0 +1,67 @@
+"""Interop tests: what pylance writes, Pilum reads; what Pilum writes, pylance reads.
+
+The random tests take their time from PILUM_INTEROP_SECONDS (default 20, shared by them) and print a seed; a failure is
+repeated with PILUM_INTEROP_SEED=<that seed> PILUM_INTEROP_CASES=1.
+"""
+
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+try:
+    import pilum
+except ImportError:
+    for build in ("release", "dev"):
+        if (ROOT / "build" / build / "python" / "pilum").is_dir():
+            sys.path.insert(0, str(ROOT / "build" / build / "python"))
+            break
+    import pilum
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_report_header(config):
+    import pyarrow
+
+    try:
+        import importlib.metadata
+
+        peer = importlib.metadata.version("pylance")
+    except Exception:
+        peer = "missing"
+    return f"pilum {pilum.__version__} from {Path(pilum.__file__).parent}, pyarrow {pyarrow.__version__}, pylance {peer}"
+
+
+class Budget:
+    """Seeds to try until the time is over: at least one, at most PILUM_INTEROP_CASES."""
+
+    def __init__(self, share):
+        self.seconds = float(os.environ.get("PILUM_INTEROP_SECONDS", "20")) * share
+        self.cases = int(os.environ.get("PILUM_INTEROP_CASES", str(10**9)))
+        self.seed = int(os.environ.get("PILUM_INTEROP_SEED", str(random.SystemRandom().randrange(10**9))))
+
+    def seeds(self):
+        end = time.monotonic() + self.seconds
+        for i in range(self.cases):
+            if i and time.monotonic() >= end:
+                break
+            yield self.seed + i
+            self.done = i + 1
+        print(f"seeds {self.seed} to {self.seed + self.done - 1}")
+
+
+@pytest.fixture
+def budget():
+    return Budget
+
+
+def corpus(*parts):
+    """Folders of recorded files: those in the repository, and the larger set beside it where there is one."""
+    found = [ROOT / "tests" / "golden" / "file" / Path(*parts), ROOT.parent / "shared" / "fixtures" / "file" / Path(*parts)]
+    return [d for d in found if d.is_dir()]

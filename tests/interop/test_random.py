@@ -1,0 +1,152 @@
+"""Random schemas and data, both ways."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+import pilum
+from compare import check, difference
+from pilum.file import LanceFileReader, LanceFileWriter
+from randgen import Generator
+
+theirs = pytest.importorskip("lance.file")
+
+
+def write_ours(path, schema, batches, version, **options):
+    with LanceFileWriter(path, schema, version=version, **options) as w:
+        for batch in batches:
+            w.write_batch(batch)
+
+
+def compact(batch):
+    """The same rows without slices or values under nulls, which pylance's writer panics on."""
+    return batch.take(pa.array(range(batch.num_rows)))
+
+
+def their_read(path, **kwargs):
+    """What pylance reads, or None where it cannot (a panic is a BaseException)."""
+    try:
+        return theirs.LanceFileReader(str(path), **kwargs).read_all().to_table()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def check_parts(path, want, rng, peer):
+    """Takes, ranges, single columns and nested leaves against the whole."""
+    reader = LanceFileReader(path)
+    n = want.num_rows
+    if n:
+        for k in (1, 3, 40):
+            rows = sorted(rng.sample(range(n), min(k, n)))
+            check(reader.take_rows(rows, batch_size=rng.choice([1, 16, 1024])).to_table(),
+                  want.take(pa.array(rows, pa.int64())), f"take {rows}")
+        for _ in range(2):
+            a = rng.randrange(n)
+            b = rng.randint(1, n - a)
+            stream = reader.read_range(a, b, batch_size=rng.choice([7, 100, 1024])).to_batches()
+            check(pa.Table.from_batches(list(stream), stream.schema), want.slice(a, b), f"range {a}+{b}")
+    names = want.schema.names
+    some = rng.sample(names, rng.randint(1, len(names)))
+    check(LanceFileReader(path, columns=some).read_all().to_table(), want.select(some), f"columns {some}")
+    leaves = [f"{f.name}.{c.name}" for f in want.schema if pa.types.is_struct(f.type) for c in f.type]
+    if leaves and peer:
+        leaf = rng.choice(leaves)
+        expected = their_read(path, columns=[leaf])
+        if expected is not None:
+            check(LanceFileReader(path, columns=[leaf]).read_all().to_table(), expected, f"leaf {leaf}")
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_they_write_we_read(version, budget, tmp_path):
+    budget = budget(0.2)
+    refused = compared = 0
+    path = tmp_path / "x.lance"
+    for seed in budget.seeds():
+        gen = Generator(seed, version)
+        table = gen.table()
+        options = {"max_page_bytes": 4096, "data_cache_bytes": 1024} if gen.rng.random() < 0.2 else {}
+        try:
+            with theirs.LanceFileWriter(str(path), table.schema, version=version, **options) as w:
+                for batch in gen.batches(table):
+                    if batch.num_rows:
+                        w.write_batch(compact(batch))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            refused += 1
+            continue
+        want = their_read(path)
+        where = f"PILUM_INTEROP_SEED={seed} version {version}: {table.schema}"
+        try:
+            got = LanceFileReader(path).read_all().to_table()
+            if want is None:  # pylance cannot read what it wrote; the input says what is right
+                refused += 1
+                continue
+            check(got, want, "pylance's file")
+            check_parts(path, want, gen.rng, peer=True)
+        except (AssertionError, pilum.Error, pa.ArrowInvalid) as e:
+            raise AssertionError(f"{where}\n{type(e).__name__}: {e}") from e
+        compared += 1
+    print(f"{compared} compared, {refused} that pylance did not write or read back")
+    assert compared
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_we_write_they_read(version, budget, tmp_path):
+    budget = budget(0.3)
+    unread = compared = 0
+    path, again = tmp_path / "x.lance", tmp_path / "y.lance"
+    for seed in budget.seeds():
+        gen = Generator(seed, version)
+        table = gen.table()
+        options = {"max_page_bytes": 4096, "data_cache_bytes": 1024} if gen.rng.random() < 0.2 else {}
+        where = f"PILUM_INTEROP_SEED={seed} version {version}: {table.schema}"
+        try:
+            write_ours(path, table.schema, gen.batches(table), version, **options)
+            got = LanceFileReader(path).read_all().to_table()
+            check(got, table, "our read of our file")
+            write_ours(again, table.schema, [compact(b) for b in gen.batches(table)], version, **options)
+            assert path.read_bytes() == again.read_bytes(), "other batches gave other bytes"
+            check_parts(path, table, gen.rng, peer=False)
+            want = their_read(path)
+            if want is None:
+                unread += 1
+                check_columns_alone(path, table)
+            else:
+                check(want, table, "pylance's read of our file")
+                rows = sorted(gen.rng.sample(range(len(table)), min(20, len(table))))
+                taken = theirs.LanceFileReader(str(path)).take_rows(rows).to_table()
+                check(taken, table.take(pa.array(rows, pa.int64())), f"pylance's take {rows}")
+        except (AssertionError, pilum.Error, pa.ArrowInvalid, ValueError, OSError, RuntimeError) as e:
+            raise AssertionError(f"{where}\n{type(e).__name__}: {e}") from e
+        compared += 1
+    print(f"{compared} compared, {unread} that pylance reads only in part")
+    assert compared
+
+
+def check_columns_alone(path, table):
+    """pylance cannot read a fixed-size list of structs beside other columns, not in its own files either. What it reads
+    alone must agree, and a column of other types must be readable alone."""
+    for field in table.schema:
+        column = their_read(path, columns=[field.name])
+        if column is None:
+            assert "fixed_size_list<" in str(field.type) and "struct" in str(field.type), f"pylance cannot read {field}"
+        elif column.num_rows == table.num_rows:
+            why = difference(column, table.select([field.name]))
+            assert why is None, f"pylance's read of column {field.name}: {why}"
+
+
+def test_rows_may_come_from_slices(tmp_path):
+    table = Generator(7).table(rows=3000)
+    rng = random.Random(1)
+    pieces, at = [], 0
+    while at < 3000:
+        n = rng.choice([0, 1, 13, 999])
+        pieces += table.slice(at, n).to_batches()
+        at += n
+    write_ours(tmp_path / "a.lance", table.schema, pieces, "2.2")
+    write_ours(tmp_path / "b.lance", table.schema, [table], "2.2")
+    assert (tmp_path / "a.lance").read_bytes() == (tmp_path / "b.lance").read_bytes()
