@@ -51,7 +51,7 @@ def test_results_as_pyarrow(path, store, table):
 def test_results_as_polars(path, store):
     pl = pytest.importorskip("polars")
     for result in (store.query("SELECT a, s FROM t WHERE s = 'v3'"), pilum.query(path, "SELECT a, s WHERE s = 'v3'")):
-        frame = pl.from_arrow(result)
+        frame = pl.DataFrame(result)
         assert frame.shape[1] == 2 and set(frame["s"]) == {"v3"}
     assert pl.DataFrame(LanceFileReader(path, columns=["a"]).read_all()).shape == (5000, 1)
 

@@ -4,9 +4,7 @@ Files of version 2.1 and 2.2 are read and written; another version raises ``pilu
 """
 
 import os
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Union
+from typing import Dict, List, NamedTuple, Optional, Sequence, Union
 
 import pyarrow as pa
 
@@ -22,7 +20,7 @@ def stable_version() -> str:
     return _STABLE_VERSION
 
 
-def _local(path: Union[str, Path], namespace_client, table_id) -> str:
+def _local(path: Union[str, "os.PathLike[str]"], namespace_client, table_id) -> str:
     if namespace_client is not None or table_id is not None:
         raise UnsupportedError("namespace clients are not supported; give the path itself")
     return os.fspath(path)
@@ -62,37 +60,33 @@ class ReaderResults:
         return self._begin(False).capsule()
 
 
-@dataclass
-class LanceBufferDescriptor:
+class LanceBufferDescriptor(NamedTuple):
     """Bytes [position, position + size) of the file."""
 
     position: int
     size: int
 
 
-@dataclass
-class LancePageMetadata:
+class LancePageMetadata(NamedTuple):
     """One page of a column: ``num_rows`` rows from ``first_row`` in ``size_bytes`` bytes; ``encoding`` in short."""
 
     encoding: str
     first_row: int = 0
     num_rows: int = 0
     size_bytes: int = 0
-    buffers: List[LanceBufferDescriptor] = field(default_factory=list)
+    buffers: Sequence[LanceBufferDescriptor] = ()
 
 
-@dataclass
-class LanceColumnMetadata:
+class LanceColumnMetadata(NamedTuple):
     """One leaf column of the file, dotted ``name``, in file order."""
 
     pages: List[LancePageMetadata]
     name: str = ""
     type: str = ""
-    column_buffers: List[LanceBufferDescriptor] = field(default_factory=list)
+    column_buffers: Sequence[LanceBufferDescriptor] = ()
 
 
-@dataclass
-class LanceFileMetadata:
+class LanceFileMetadata(NamedTuple):
     """What the tail of the file says; no data was read for it. Sizes are bytes."""
 
     schema: pa.Schema
@@ -107,14 +101,12 @@ class LanceFileMetadata:
     file_size: int
 
 
-@dataclass
-class LanceColumnStatistics:
+class LanceColumnStatistics(NamedTuple):
     num_pages: int
     size_bytes: int
 
 
-@dataclass
-class LanceFileStatistics:
+class LanceFileStatistics(NamedTuple):
     """Pages and bytes of each leaf column, in file order."""
 
     columns: List[LanceColumnStatistics]
@@ -140,7 +132,7 @@ class LanceFileReader:
 
     def __init__(
         self,
-        path: Union[str, Path],
+        path: Union[str, "os.PathLike[str]"],
         storage_options: Optional[Dict[str, str]] = None,
         columns: Optional[List[str]] = None,
         *,
@@ -259,7 +251,7 @@ class LanceFileWriter:
 
     def __init__(
         self,
-        path: Union[str, Path],
+        path: Union[str, "os.PathLike[str]"],
         schema: Optional[pa.Schema] = None,
         *,
         data_cache_bytes: Optional[int] = None,

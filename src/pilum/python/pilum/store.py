@@ -6,9 +6,7 @@
 """
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import pyarrow as pa
 
@@ -45,7 +43,7 @@ class QueryResult:
     - ``to_table()``: all rows as a ``pyarrow.Table``
     - ``for batch in result``: as ``pyarrow.RecordBatch``es, read as the loop goes
     - ``to_batches()``: as a ``pyarrow.RecordBatchReader``
-    - ``pyarrow.table(result)``, ``polars.from_arrow(result)``, ``duckdb.sql("… FROM result")``: by ``__arrow_c_stream__``
+    - ``pyarrow.table(result)``, ``polars.DataFrame(result)``, ``duckdb.sql("… FROM result")``: by ``__arrow_c_stream__``
 
     Rows come in the order of parts, then of rows in the part; the same with and without indexes.
     """
@@ -95,8 +93,7 @@ class QueryResult:
         self._stream.cancel()
 
 
-@dataclass(frozen=True)
-class PartInfo:
+class PartInfo(NamedTuple):
     """One part. ``name`` is 64 hex digits; sizes are bytes; ``sidecar_state`` is "ok", "missing" or what is wrong."""
 
     name: str
@@ -108,8 +105,7 @@ class PartInfo:
     sidecar_state: str
 
 
-@dataclass(frozen=True)
-class PutResult:
+class PutResult(NamedTuple):
     """What a put did. ``parts`` are all parts that the input makes; ``rows_already_there`` of its ``rows`` were there."""
 
     rows: int
@@ -126,7 +122,7 @@ class Store:
     Queries read the parts that were there at the first use, after the last ``put`` of this object, or at ``refresh()``.
     """
 
-    def __init__(self, path: Union[str, Path]):
+    def __init__(self, path: Union[str, "os.PathLike[str]"]):
         self._path = os.fspath(path)
         self._native = _pilum.PartStore.open(self._path)
         self._snapshot = None
@@ -241,13 +237,13 @@ def _batches(data):
     return data.schema, iter(data)
 
 
-def open(path: Union[str, Path]) -> Store:  # noqa: A001
+def open(path: Union[str, "os.PathLike[str]"]) -> Store:  # noqa: A001
     """Opens the dataset at ``STORE/DATASET``. One that does not exist yet is made by its first ``put``."""
     return Store(path)
 
 
 def query(
-    source: Union[str, Path],
+    source: Union[str, "os.PathLike[str]"],
     sql: str,
     params: Params = None,
     *,
