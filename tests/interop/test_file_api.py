@@ -59,7 +59,9 @@ def test_writer(tmp_path, table):
     m = r.metadata()
     assert m.schema.metadata == {b"k": b"v"}
     assert (m.major_version, m.minor_version, m.num_rows, len(m.columns)) == (2, 2, 2 * N, 5)
-    assert m.num_global_buffers == 3
+    assert [b.size for b in m.global_buffers][1:] == [5, 0]
+    page = m.columns[0].pages[0]
+    assert page.num_rows == 2 * N and sum(b.size for b in page.buffers) == page.size_bytes and page.encoding
     assert [c.name for c in m.columns][:3] == ["a", "st.x", "st.y.z"]
     stats = r.file_statistics()
     assert len(stats.columns) == 5 and all(c.num_pages >= 1 for c in stats.columns)

@@ -144,6 +144,32 @@ def test_os_fork(path, store):
     pytest.fail("the child hangs")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_half_read_stream_does_not_cross_a_fork(path, store):
+    """The child is told so, can read anew, and ends."""
+    streams = [LanceFileReader(path).read_all().to_batches(), store.query("SELECT * FROM t").to_batches()]
+    for stream in streams:
+        stream.read_next_batch()
+
+    def child(results):
+        said = []
+        for stream in streams:
+            try:
+                stream.read_next_batch()
+            except ValueError as e:
+                said.append("fork" in str(e))
+        results.put((said, sum_of(path)))
+
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    process = context.Process(target=child, args=(results,))
+    process.start()
+    assert results.get(timeout=60) == ([True, True], sum_of(path))
+    process.join(timeout=30)
+    assert process.exitcode == 0
+    assert sum(b.num_rows for b in streams[0]) == N - 1024
+
+
 def fork_and_write(path):
     out = path + f".{os.getpid()}"
     table = LanceFileReader(path).read_range(0, 1000).to_table()

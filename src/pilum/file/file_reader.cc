@@ -45,7 +45,8 @@ class Reader : public FileReader {
         const Page& page = *file_->columns[i].pages[p];
         uint64_t bytes = 0;
         for (const ByteRange& b : page.info().buffers) bytes += b.size;
-        c.pages.push_back({file_->columns[i].first_row[p], page.num_rows(), bytes, page.info().layout.ToString()});
+        c.pages.push_back({file_->columns[i].first_row[p], page.num_rows(), bytes, page.info().layout.ToString(),
+                           page.info().buffers});
         c.bytes += bytes;
       }
       out.push_back(std::move(c));
@@ -177,6 +178,7 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
   info.file_size = source->size();
   info.num_columns = meta.columns.size();
   info.num_global_buffers = meta.global_buffers.size();
+  info.global_buffers = meta.global_buffers;
   info.schema_bytes = meta.global_buffers[0].size;
   info.column_metadata_bytes = meta.column_metadata_bytes;
   auto file = std::make_shared<OpenFile>();

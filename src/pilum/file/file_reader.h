@@ -33,7 +33,11 @@ class BatchStream {
   virtual const RowSet& rows() const = 0;
 };
 
-struct ColumnPageInfo { uint64_t first_row, rows, bytes; std::string layout; };
+struct ColumnPageInfo {
+  uint64_t first_row, rows, bytes;
+  std::string layout;
+  std::vector<ByteRange> buffers;  // in the file
+};
 struct ColumnInfo {
   std::string name;       // dotted leaf name
   std::string type;       // Arrow type of the leaf
@@ -45,6 +49,7 @@ struct FileInfo {
   FileVersion version;
   uint64_t file_size = 0, num_rows = 0, num_columns = 0, num_global_buffers = 0;
   uint64_t schema_bytes = 0, column_metadata_bytes = 0;
+  std::vector<ByteRange> global_buffers;  // in the file; 0 is the schema
 };
 
 class FileReader : public std::enable_shared_from_this<FileReader> {

@@ -47,6 +47,12 @@ Result<std::unique_ptr<ByteSink>> CreatePath(const std::string& path) {
   return store->Create(name);
 }
 
+nb::list RangesToPython(const std::vector<ByteRange>& ranges) {
+  nb::list out;
+  for (const auto& range : ranges) out.append(nb::make_tuple(range.offset, range.size));
+  return out;
+}
+
 class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
  public:
   static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns) {
@@ -120,7 +126,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     for (const auto& column : file_->Columns()) {
       nb::list pages;
       for (const auto& page : column.pages) {
-        pages.append(nb::make_tuple(page.first_row, page.rows, page.bytes, page.layout));
+        pages.append(nb::make_tuple(page.first_row, page.rows, page.bytes, page.layout, RangesToPython(page.buffers)));
       }
       nb::dict entry;
       entry["name"] = column.name;
@@ -139,8 +145,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     out["file_size"] = info.file_size;
     out["num_rows"] = info.num_rows;
     out["num_columns"] = info.num_columns;
-    out["num_global_buffers"] = info.num_global_buffers;
-    out["schema_bytes"] = info.schema_bytes;
+    out["global_buffers"] = RangesToPython(info.global_buffers);
     out["column_metadata_bytes"] = info.column_metadata_bytes;
     return out;
   }

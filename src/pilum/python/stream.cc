@@ -1,5 +1,7 @@
 #include "pilum/python/stream.h"
 
+#include <unistd.h>
+
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 
@@ -26,7 +28,19 @@ class ArrowReader : public arrow::RecordBatchReader {
 
 }  // namespace
 
+PyStream::PyStream(BatchPull pull, std::stop_source stop)
+    : pull_(std::move(pull)), stop_(std::move(stop)), process_(getpid()) {}
+
+PyStream::~PyStream() {
+  if (process_ == getpid()) return;
+  // Waiting for its threads would never end here.
+  static_cast<void>(new auto(std::move(pull_.next)));
+}
+
 Result<std::shared_ptr<arrow::RecordBatch>> PyStream::Pull() {
+  if (process_ != getpid()) {
+    return UsageError("this stream was begun in another process, before a fork; start the read again in this one");
+  }
   std::lock_guard lock(mutex_);
   return pull_.next();
 }

@@ -21,10 +21,12 @@ struct BatchPull {
 };
 
 // Single use, thread-safe, lazy. Reading off its end gives the end again; after an error, the error again.
+// A stream may have threads reading ahead, which a fork leaves behind: in the child it refuses to be read and is not torn down.
 class PyStream : public std::enable_shared_from_this<PyStream> {
  public:
   // `stop`: the source whose token the engine work behind `pull` watches.
-  PyStream(BatchPull pull, std::stop_source stop) : pull_(std::move(pull)), stop_(std::move(stop)) {}
+  PyStream(BatchPull pull, std::stop_source stop);
+  ~PyStream();
 
   const std::shared_ptr<arrow::Schema>& arrow_schema() const { return pull_.schema; }
   nanobind::object schema() const;
@@ -43,6 +45,7 @@ class PyStream : public std::enable_shared_from_this<PyStream> {
 
   BatchPull pull_;
   std::stop_source stop_;
+  int process_;  // that made it
   std::mutex mutex_;  // taken only without the GIL
 };
 

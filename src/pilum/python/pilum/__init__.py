@@ -7,7 +7,7 @@
 
 Data goes in and out as Arrow, without copying: as pyarrow objects, or through the Arrow PyCapsule interface to and from
 polars, DuckDB and others. All calls release the GIL, may be made from any thread, and hear Ctrl-C on the main thread.
-The module keeps no threads between calls, so it can be used on both sides of a fork.
+Readers and stores work on both sides of a fork; half-read streams stay with the process that began them.
 """
 
 import pyarrow as _pyarrow  # noqa: F401  maps the Arrow libraries that _pilum links: one copy, one memory pool

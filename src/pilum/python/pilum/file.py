@@ -70,19 +70,19 @@ class LanceBufferDescriptor(NamedTuple):
 class LancePageMetadata(NamedTuple):
     """One page of a column: ``num_rows`` rows from ``first_row`` in ``size_bytes`` bytes; ``encoding`` in short."""
 
+    buffers: List[LanceBufferDescriptor]
     encoding: str
-    first_row: int = 0
-    num_rows: int = 0
-    size_bytes: int = 0
-    buffers: Sequence[LanceBufferDescriptor] = ()
+    first_row: int
+    num_rows: int
+    size_bytes: int
 
 
 class LanceColumnMetadata(NamedTuple):
     """One leaf column of the file, dotted ``name``, in file order."""
 
     pages: List[LancePageMetadata]
-    name: str = ""
-    type: str = ""
+    name: str
+    type: str
     column_buffers: Sequence[LanceBufferDescriptor] = ()
 
 
@@ -94,10 +94,10 @@ class LanceFileMetadata(NamedTuple):
     num_data_bytes: int
     num_column_metadata_bytes: int
     num_global_buffer_bytes: int
+    global_buffers: List[LanceBufferDescriptor]
     columns: List[LanceColumnMetadata]
     major_version: int
     minor_version: int
-    num_global_buffers: int
     file_size: int
 
 
@@ -169,12 +169,13 @@ class LanceFileReader:
     def metadata(self) -> LanceFileMetadata:
         """Schema, sizes, columns and pages, from the tail of the file alone."""
         info = self._reader.info()
+        global_buffers = [LanceBufferDescriptor(*b) for b in info["global_buffers"]]
         columns = []
         data_bytes = 0
         for c in self._reader.columns_info():
             pages = [
-                LancePageMetadata(encoding=layout, first_row=first, num_rows=rows, size_bytes=size)
-                for first, rows, size, layout in c["pages"]
+                LancePageMetadata([LanceBufferDescriptor(*b) for b in buffers], layout, first, rows, size)
+                for first, rows, size, layout, buffers in c["pages"]
             ]
             data_bytes += c["bytes"]
             columns.append(LanceColumnMetadata(pages=pages, name=c["name"], type=c["type"]))
@@ -184,11 +185,11 @@ class LanceFileReader:
             num_rows=info["num_rows"],
             num_data_bytes=data_bytes,
             num_column_metadata_bytes=info["column_metadata_bytes"],
-            num_global_buffer_bytes=info["schema_bytes"],
+            num_global_buffer_bytes=sum(b.size for b in global_buffers),
+            global_buffers=global_buffers,
             columns=columns,
             major_version=major,
             minor_version=minor,
-            num_global_buffers=info["num_global_buffers"],
             file_size=info["file_size"],
         )
 
