@@ -70,7 +70,7 @@ class Generator:
                                  r.choice([pa.string(), pa.string(), pa.int64(), pa.binary()]))
         return pa.null()
 
-    def field(self, name, depth):
+    def field(self, name, depth, in_list=False):
         r = self.rng
         p = r.random()
         if depth <= 0 or p < 0.45:
@@ -82,13 +82,13 @@ class Generator:
         nullable = r.random() < 0.8
         if p < 0.65:
             make = r.choice([pa.list_, pa.list_, pa.large_list])
-            return pa.field(name, make(self.field("item", depth - 1)), nullable)
-        if p < 0.9 or self.version == "2.1":
-            children = [self.field(n, depth - 1) for n in string.ascii_lowercase[: r.randint(1, 3)]]
+            return pa.field(name, make(self.field("item", depth - 1, True)), nullable)
+        if p < 0.9 or self.version == "2.1" or (p >= 0.96 and in_list):  # no version holds those in lists
+            children = [self.field(n, depth - 1, in_list) for n in string.ascii_lowercase[: r.randint(1, 3)]]
             return pa.field(name, pa.struct(children), nullable)
         if p < 0.96:
             key = r.choice([pa.string(), pa.int32(), pa.int64()])
-            return pa.field(name, pa.map_(key, self.field("value", depth - 1)), nullable)
+            return pa.field(name, pa.map_(key, self.field("value", depth - 1, True)), nullable)
         children = [pa.field(n, r.choice([pa.int32(), pa.float32(), pa.string()])) for n in "pq"]
         return pa.field(name, pa.list_(pa.field("item", pa.struct(children)), r.choice([1, 2, 3])), nullable)
 
