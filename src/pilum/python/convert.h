@@ -1,5 +1,5 @@
-// Arrow objects between Python and C++ without copying: pyarrow's own objects by their C++ pointers, everybody else's by the
-// Arrow PyCapsule interface. All functions need the GIL and throw a Python exception on failure.
+// Arrow objects between Python and C++ without copying: pyarrow's own objects by their C++ pointers, everybody else's
+// by the Arrow PyCapsule interface. All functions need the GIL and throw a Python exception on failure.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@
 
 namespace pilum::python {
 
-nanobind::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch);   // pyarrow.RecordBatch
-nanobind::object ToPython(const std::shared_ptr<arrow::Table>& table);         // pyarrow.Table
-nanobind::object ToPython(const std::shared_ptr<arrow::Schema>& schema);       // pyarrow.Schema
+nanobind::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch);  // pyarrow.RecordBatch
+nanobind::object ToPython(const std::shared_ptr<arrow::Table>& table);        // pyarrow.Table
+nanobind::object ToPython(const std::shared_ptr<arrow::Schema>& schema);      // pyarrow.Schema
 
-std::shared_ptr<arrow::Schema> SchemaFromPython(nanobind::handle schema);      // pyarrow.Schema
-std::shared_ptr<arrow::RecordBatch> BatchFromPython(nanobind::handle batch);   // pyarrow.RecordBatch
+std::shared_ptr<arrow::Schema> SchemaFromPython(nanobind::handle schema);     // pyarrow.Schema
+std::shared_ptr<arrow::RecordBatch> BatchFromPython(nanobind::handle batch);  // pyarrow.RecordBatch
 
-// A pyarrow.Table, or an iterator of pyarrow.RecordBatch with its schema: the reader takes the GIL for each batch, and an
-// exception raised by the iterator comes back as it was through Raise().
+// A pyarrow.Table, or an iterator of pyarrow.RecordBatch with its schema: the reader takes the GIL for each batch, and
+// an exception raised by the iterator comes back as it was through Raise().
 std::shared_ptr<arrow::RecordBatchReader> ReaderFromPython(nanobind::handle schema, nanobind::handle batches);
 
 // Row numbers: any sequence of integers. A negative one is an OverflowError.
@@ -38,8 +38,8 @@ nanobind::object StreamCapsule(std::shared_ptr<arrow::RecordBatchReader> reader)
 nanobind::dict StatsToPython(const ReadStats& stats);
 
 // "st.a" against the schema: an exact top-level name wins; then field names from the outside in, names that hold dots
-// included; a step through a list may be written ("tags.item.x") or left out ("tags.x"). What matches nothing is split at its
-// dots, for the engine to refuse with the names near it.
+// included; a step through a list may be written ("tags.item.x") or left out ("tags.x"). What matches nothing is split
+// at its dots, for the engine to refuse with the names near it.
 FieldPath ResolveColumn(const arrow::Schema& schema, std::string_view name);
 // All of them, as a projection: a column named twice, or inside another that is named, comes once.
 std::vector<FieldPath> ResolveColumns(const arrow::Schema& schema, const std::vector<std::string>& names);

@@ -7,8 +7,8 @@
 
 namespace pilum::python {
 
-// Throws (as nanobind::python_error) the exception class of pilum/errors.py that KindOf(status) names. A Python exception
-// that travelled through Arrow inside the status (an input generator failed) is raised as it was.
+// Throws (as nanobind::python_error) the exception class of pilum/errors.py that KindOf(status) names. A Python
+// exception that travelled through Arrow inside the status (an input generator failed) is raised as it was.
 [[noreturn]] void Raise(const arrow::Status& status);
 
 inline void Check(const arrow::Status& status) {

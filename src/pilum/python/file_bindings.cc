@@ -22,10 +22,10 @@ namespace {
 
 using Columns = std::optional<std::vector<std::string>>;
 
-constexpr uint64_t kTableBatchRows = 1 << 16;     // batches that only feed a table: large, but each soon done
+constexpr uint64_t kTableBatchRows = 1 << 16;  // batches that only feed a table: large, but each soon done
 constexpr uint64_t kTableBatchBytes = 64 << 20;
-constexpr uint64_t kMaxBatchBytes = 1 << 30;      // asked-for batch sizes hold up to here (32-bit string offsets)
-constexpr uint64_t kQuickBytes = 32 << 20;        // a batch below this is read before anybody misses Ctrl-C
+constexpr uint64_t kMaxBatchBytes = 1 << 30;  // asked-for batch sizes hold up to here (32-bit string offsets)
+constexpr uint64_t kQuickBytes = 32 << 20;    // a batch below this is read before anybody misses Ctrl-C
 
 // "scheme://dir/name" -> the store of "scheme://dir" and "name"; plain paths go to the local file system directly.
 std::pair<std::string, std::string> SplitUri(const std::string& uri) {
@@ -97,7 +97,9 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     pull.schema = stream->schema();
     pull.long_calls = !for_table && file_bytes_each * largest > kQuickBytes;
     // The stream's statistics live in this object: hold it.
-    pull.next = [self = shared_from_this(), held = std::shared_ptr<BatchStream>(std::move(stream))] { return held->Next(); };
+    pull.next = [self = shared_from_this(), held = std::shared_ptr<BatchStream>(std::move(stream))] {
+      return held->Next();
+    };
     return std::make_shared<PyStream>(std::move(pull), std::move(stop));
   }
 
@@ -184,7 +186,8 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
 // Not usable after a failed or interrupted call: what is on disk would have a hole. Dropping it leaves no file.
 class PyFileWriter {
  public:
-  PyFileWriter(const std::string& path, nb::handle schema, const std::string& version, std::optional<uint64_t> page_bytes) {
+  PyFileWriter(const std::string& path, nb::handle schema, const std::string& version,
+               std::optional<uint64_t> page_bytes) {
     WriteOptions options;
     options.version = Unwrap(ParseVersion(version));
     if (page_bytes) options.page_bytes = std::max<uint64_t>(1, *page_bytes);
@@ -300,9 +303,11 @@ void BindFile(nb::module_& m) {
       .def_static("open", &PyFileReader::Open, nb::arg("path"), nb::arg("columns").none() = nb::none())
       .def("read_range", &PyFileReader::ReadRange, nb::arg("start"), nb::arg("num_rows"), nb::arg("batch_size"),
            nb::arg("for_table") = false)
-      .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"), nb::arg("for_table") = false)
+      .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"),
+           nb::arg("for_table") = false)
       .def("read_global_buffer", &PyFileReader::GlobalBuffer, nb::arg("index"))
-      .def("check", &PyFileReader::CheckAll, "Decodes everything; a message for each fault, empty when the file is sound.")
+      .def("check", &PyFileReader::CheckAll,
+           "Decodes everything; a message for each fault, empty when the file is sound.")
       .def("columns_info", &PyFileReader::ColumnsInfo)
       .def("info", &PyFileReader::Info)
       .def_prop_ro("num_rows", &PyFileReader::num_rows)

@@ -13,7 +13,8 @@ NB_MODULE(_pilum, m) {
   if (arrow::py::import_pyarrow() != 0) throw nb::python_error();
   m.doc() = "The native part of pilum; use the modules pilum, pilum.file and pilum.store.";
   m.attr("__version__") = PILUM_VERSION;
-  m.def("arrow_version", [] { return arrow::GetBuildInfo().version_string; }, "The version of the Arrow library in use.");
+  m.def(
+      "arrow_version", [] { return arrow::GetBuildInfo().version_string; }, "The version of the Arrow library in use.");
   m.def("default_threads", &pilum::DefaultThreads, "PILUM_THREADS, else the CPUs this process may use.");
   pilum::python::BindFile(m);
   pilum::python::BindStore(m);

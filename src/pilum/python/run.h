@@ -16,8 +16,8 @@
 
 namespace pilum::python {
 
-// Signals are delivered to Python code on the main thread only, so only there must long work watch for them. After a fork
-// the forking thread is the child's main thread for the system and for Python alike.
+// Signals are delivered to Python code on the main thread only, so only there must long work watch for them. After a
+// fork the forking thread is the child's main thread for the system and for Python alike.
 bool OnMainThread();
 
 // Runs Python's signal handlers; throws what they raise (KeyboardInterrupt). Cheap; does nothing off the main thread.
@@ -32,9 +32,10 @@ auto WithoutGil(F&& work) {
   return work();
 }
 
-// Long work: on a helper thread while this one, the main one, takes the GIL every 50 ms to run signal handlers. When one
-// raises, `stop` is requested, the work is waited for (it must watch the stop token) and the exception is thrown, whatever
-// the work gave. Off the main thread the work just runs here. No thread outlives the call, so a fork between calls is safe.
+// Long work: on a helper thread while this one, the main one, takes the GIL every 50 ms to run signal handlers. When
+// one raises, `stop` is requested, the work is waited for (it must watch the stop token) and the exception is thrown,
+// whatever the work gave. Off the main thread the work just runs here. No thread outlives the call, so a fork between
+// calls is safe.
 template <typename F>
 auto Interruptibly(std::stop_source& stop, F&& work) {
   if (!OnMainThread()) return WithoutGil(work);

@@ -30,8 +30,8 @@ ReadContext MakeContext(ReadStats* stats, const std::stop_source& stop, std::opt
   if (timeout) {
     // A year is as good as for ever, and cannot overflow the clock.
     double seconds = std::min(std::max(*timeout, 0.0), 365.0 * 86400);
-    ctx.deadline = std::chrono::steady_clock::now() +
-                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+    ctx.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                          std::chrono::duration<double>(seconds));
   }
   return ctx;
 }
@@ -226,8 +226,9 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("schema", &PySnapshot::schema)
       .def_prop_ro("num_rows", &PySnapshot::num_rows)
       .def_prop_ro("num_units", &PySnapshot::num_units)
-      .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(), nb::arg("use_index") = true,
-           nb::arg("timeout").none() = nb::none(), nb::arg("batch_size").none() = nb::none());
+      .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(),
+           nb::arg("use_index") = true, nb::arg("timeout").none() = nb::none(),
+           nb::arg("batch_size").none() = nb::none());
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
       .def_static("open", &PyPartStore::Open, nb::arg("uri"))

@@ -76,7 +76,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> PyStream::NextFromArrow() {
     return PullInterruptibly();
   } catch (nb::python_error& raised) {
     std::string text = raised.what();
-    if (raised.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // last: any Python code from here on would get it
+    if (raised.matches(PyExc_KeyboardInterrupt))
+      PyErr_SetInterrupt();  // last: any Python code from here on would get it
     return MakeError(ErrorKind::kCancelled, "stopped: " + text.substr(0, text.find('\n')));
   }
 }

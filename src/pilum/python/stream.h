@@ -21,7 +21,8 @@ struct BatchPull {
 };
 
 // Single use, thread-safe, lazy. Reading off its end gives the end again; after an error, the error again.
-// A stream may have threads reading ahead, which a fork leaves behind: in the child it refuses to be read and is not torn down.
+// A stream may have threads reading ahead, which a fork leaves behind: in the child it refuses to be read and is not
+// torn down.
 class PyStream : public std::enable_shared_from_this<PyStream> {
  public:
   // `stop`: the source whose token the engine work behind `pull` watches.
@@ -30,22 +31,22 @@ class PyStream : public std::enable_shared_from_this<PyStream> {
 
   const std::shared_ptr<arrow::Schema>& arrow_schema() const { return pull_.schema; }
   nanobind::object schema() const;
-  nanobind::object Next();      // pyarrow.RecordBatch, or None at the end
-  nanobind::object ReadTable(); // pyarrow.Table of what is left
-  nanobind::object Capsule();   // "arrow_array_stream"
+  nanobind::object Next();       // pyarrow.RecordBatch, or None at the end
+  nanobind::object ReadTable();  // pyarrow.Table of what is left
+  nanobind::object Capsule();    // "arrow_array_stream"
   void Cancel() { stop_.request_stop(); }
 
-  // Any thread, with or without the GIL, never throws. On the main thread Python's signal handlers run between batches; when
-  // one raises, this gives kCancelled and the interrupt stays pending for Python.
+  // Any thread, with or without the GIL, never throws. On the main thread Python's signal handlers run between batches;
+  // when one raises, this gives kCancelled and the interrupt stays pending for Python.
   Result<std::shared_ptr<arrow::RecordBatch>> NextFromArrow();
 
  private:
-  Result<std::shared_ptr<arrow::RecordBatch>> Pull();  // without the GIL
+  Result<std::shared_ptr<arrow::RecordBatch>> Pull();               // without the GIL
   Result<std::shared_ptr<arrow::RecordBatch>> PullInterruptibly();  // with the GIL
 
   BatchPull pull_;
   std::stop_source stop_;
-  int process_;  // that made it
+  int process_;       // that made it
   std::mutex mutex_;  // taken only without the GIL
 };
 
