@@ -51,8 +51,9 @@ class Checker {
       if (!st.ok()) {
         if (EndsCheck(st)) return st;
         const uint64_t first = column.first_row[number] + at;
-        Report(file_.leaves[leaf].top_level, fmt::format("column '{}' page {} rows {} to {}", file_.leaves[leaf].name, number,
-                                                         first, first + n - 1), st);
+        Report(file_.leaves[leaf].top_level,
+               fmt::format("column '{}' page {} rows {} to {}", file_.leaves[leaf].name, number, first, first + n - 1),
+               st);
         if (faults_.size() >= kMaxFaults) break;
       }
       at += n;
@@ -83,7 +84,8 @@ class Checker {
     p.reads.push_back(std::move(read));
     p.outputs = {0};
     std::shared_ptr<const OpenFile> unowned(&file_, [](const OpenFile*) {});
-    auto stream = MakeScan(unowned, std::move(p), RowSet::All(file_.num_rows), BatchLimits{kPieceRows, kPieceBytes}, ctx_);
+    auto stream =
+        MakeScan(unowned, std::move(p), RowSet::All(file_.num_rows), BatchLimits{kPieceRows, kPieceBytes}, ctx_);
     uint64_t row = 0;
     while (true) {
       auto batch = stream->Next();

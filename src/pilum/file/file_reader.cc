@@ -66,7 +66,8 @@ class Reader : public FileReader {
     return MakeScan(std::move(file), std::move(projection), rows, limits, ctx);
   }
 
-  Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(const std::optional<std::vector<FieldPath>>& columns) const override {
+  Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(
+      const std::optional<std::vector<FieldPath>>& columns) const override {
     PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
     return projection.schema;
   }
@@ -103,13 +104,16 @@ Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, const File
                                                         pages[i].length, per_row));
     }
     // A constant page holds no bytes for its rows, so only the descriptor can say that so many are meant.
-    if (pages[i].layout.kind == LayoutKind::kConstant && pages[i].length / per_row > std::max(kFreeConstantRows, meta.schema.num_rows)) {
-      return MakeError(ErrorKind::kCorrupt, fmt::format("{}: a constant page of {} rows, but the file is said to hold {}", place,
-                                                        pages[i].length / per_row, meta.schema.num_rows));
+    if (pages[i].layout.kind == LayoutKind::kConstant &&
+        pages[i].length / per_row > std::max(kFreeConstantRows, meta.schema.num_rows)) {
+      return MakeError(ErrorKind::kCorrupt,
+                       fmt::format("{}: a constant page of {} rows, but the file is said to hold {}", place,
+                                   pages[i].length / per_row, meta.schema.num_rows));
     }
     auto page = Page::Make(std::move(pages[i]), &leaf, static_cast<int>(i), meta.version, file_size);
     if (!page.ok()) {
-      return page.status().message().find("column '") == std::string::npos ? WithContext(place, page.status()) : page.status();
+      return page.status().message().find("column '") == std::string::npos ? WithContext(place, page.status())
+                                                                           : page.status();
     }
     out->first_row.push_back(rows);
     rows += (*page)->num_rows();
@@ -122,8 +126,8 @@ Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, const File
 Status OpenColumns(FileMetadata* meta, OpenFile* file) {
   PILUM_ASSIGN_OR_RETURN(file->leaves, LeafColumnsOf(*file->schema));
   if (file->leaves.size() != meta->columns.size()) {
-    return MakeError(ErrorKind::kCorrupt, fmt::format("the schema has {} leaf columns, the file {}", file->leaves.size(),
-                                                      meta->columns.size()));
+    return MakeError(ErrorKind::kCorrupt, fmt::format("the schema has {} leaf columns, the file {}",
+                                                      file->leaves.size(), meta->columns.size()));
   }
   file->columns.resize(file->leaves.size());
   for (size_t i = 0; i < file->leaves.size(); ++i) {
@@ -131,18 +135,18 @@ Status OpenColumns(FileMetadata* meta, OpenFile* file) {
     PILUM_RETURN_NOT_OK(OpenPages(std::move(meta->columns[i]), file->leaves[i], *meta, file->source->size(), &column));
     if (column.first_row.back() != file->columns[0].first_row.back()) {
       return MakeError(ErrorKind::kCorrupt,
-                       fmt::format("column '{}' has {} rows, column '{}' {}", file->leaves[i].name, column.first_row.back(),
-                                   file->leaves[0].name, file->columns[0].first_row.back()));
+                       fmt::format("column '{}' has {} rows, column '{}' {}", file->leaves[i].name,
+                                   column.first_row.back(), file->leaves[0].name, file->columns[0].first_row.back()));
     }
   }
   // Without columns only the descriptor knows; it is taken at its word where that cannot cost more than the file could.
-  file->num_rows = file->columns.empty() ? std::min(meta->schema.num_rows, uint64_t{1} << 32)
-                                         : file->columns[0].first_row.back();
+  file->num_rows =
+      file->columns.empty() ? std::min(meta->schema.num_rows, uint64_t{1} << 32) : file->columns[0].first_row.back();
   return Status::OK();
 }
 
-Result<std::shared_ptr<arrow::Array>> OneChunk(const arrow::ArrayVector& chunks, const std::shared_ptr<arrow::DataType>& type,
-                                               arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> OneChunk(const arrow::ArrayVector& chunks,
+                                               const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool) {
   if (chunks.size() == 1) return chunks[0];
   if (chunks.empty()) return arrow::MakeEmptyArray(type, pool);
   return arrow::Concatenate(chunks, pool);
@@ -191,7 +195,8 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
 }
 
 Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,
-                                                       const std::vector<uint64_t>& rows, const ReadContext& ctx) const {
+                                                       const std::vector<uint64_t>& rows,
+                                                       const ReadContext& ctx) const {
   const uint64_t count = num_rows();
   for (uint64_t row : rows) {
     if (row >= count) return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, count);
@@ -218,7 +223,8 @@ Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::
     PILUM_ASSIGN_OR_RETURN(auto array, OneChunk(chunks, schema->field(i)->type(), ctx.memory_pool()));
     if (places) {
       arrow::compute::ExecContext exec(ctx.memory_pool());
-      PILUM_ASSIGN_OR_RETURN(auto taken, arrow::compute::Take(array, places, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
+      PILUM_ASSIGN_OR_RETURN(auto taken,
+                             arrow::compute::Take(array, places, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
       array = taken.make_array();
     }
     out.push_back(std::make_shared<arrow::ChunkedArray>(std::move(array)));

@@ -1,5 +1,5 @@
-// Reading one Lance file, 2.1 and 2.2. Called by part, query, cli and python. A FileReader is immutable and thread-safe;
-// a BatchStream belongs to one thread. Format: docs/formats/lance_file.md.
+// Reading one Lance file, 2.1 and 2.2. Called by part, query, cli and python. A FileReader is immutable and
+// thread-safe; a BatchStream belongs to one thread. Format: docs/formats/lance_file.md.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 namespace pilum {
 
 struct BatchLimits {
-  uint64_t rows = 16384;         // most rows in a batch
-  uint64_t bytes = 64 << 20;     // aimed-at most Arrow bytes in a batch (one row may exceed it)
+  uint64_t rows = 16384;      // most rows in a batch
+  uint64_t bytes = 64 << 20;  // aimed-at most Arrow bytes in a batch (one row may exceed it)
 };
 
 // Batches in ascending row order. Next gives nullptr at the end. After an error every further Next repeats it.
@@ -39,10 +39,10 @@ struct ColumnPageInfo {
   std::vector<ByteRange> buffers;  // in the file
 };
 struct ColumnInfo {
-  std::string name;       // dotted leaf name
-  std::string type;       // Arrow type of the leaf
+  std::string name;  // dotted leaf name
+  std::string type;  // Arrow type of the leaf
   std::vector<ColumnPageInfo> pages;
-  uint64_t bytes = 0;     // all page buffers (and blob payloads where known)
+  uint64_t bytes = 0;  // all page buffers (and blob payloads where known)
 };
 
 struct FileInfo {
@@ -54,9 +54,9 @@ struct FileInfo {
 
 class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
-  // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates footer,
-  // tables, schema and every page description. Counts one open in ctx.stats.
-  // kUnsupported naming the version for 2.0, 2.3 and legacy; kCorrupt otherwise.
+  // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates
+  // footer, tables, schema and every page description. Counts one open in ctx.stats. kUnsupported naming the version
+  // for 2.0, 2.3 and legacy; kCorrupt otherwise.
   static Result<std::shared_ptr<const FileReader>> Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
   virtual ~FileReader() = default;
 
@@ -67,20 +67,22 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
   virtual std::vector<ColumnInfo> Columns() const = 0;  // what `columns` shows; from the metadata alone
   virtual const std::vector<LeafColumn>& leaf_columns() const = 0;
 
-  // `columns`: which fields, in this order (top-level order and duplicates kept as given; several paths into one top-level
-  // field give one column with just those children, at the first one's place). nullopt: all. An unknown path is
-  // kNotFound and lists near names. `rows`: ascending row numbers below num_rows(), else kUsage.
-  // `ctx` is copied: its stats, pool and stop must outlive the stream. The stream keeps the reader alive.
-  virtual Result<std::unique_ptr<BatchStream>> Read(const std::optional<std::vector<FieldPath>>& columns, const RowSet& rows,
-                                                    const BatchLimits& limits, const ReadContext& ctx) const = 0;
+  // `columns`: which fields, in this order (top-level order and duplicates kept as given; several paths into one
+  // top-level field give one column with just those children, at the first one's place). nullopt: all. An unknown path
+  // is kNotFound and lists near names. `rows`: ascending row numbers below num_rows(), else kUsage. `ctx` is copied:
+  // its stats, pool and stop must outlive the stream. The stream keeps the reader alive.
+  virtual Result<std::unique_ptr<BatchStream>> Read(const std::optional<std::vector<FieldPath>>& columns,
+                                                    const RowSet& rows, const BatchLimits& limits,
+                                                    const ReadContext& ctx) const = 0;
   // The type a Read of these columns gives.
-  virtual Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(const std::optional<std::vector<FieldPath>>& columns) const = 0;
+  virtual Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(
+      const std::optional<std::vector<FieldPath>>& columns) const = 0;
 
   // Rows in the caller's order, duplicates kept, as one table of one chunk a column.
   Result<std::shared_ptr<arrow::Table>> Take(const std::optional<std::vector<FieldPath>>& columns,
                                              const std::vector<uint64_t>& rows, const ReadContext& ctx) const;
-  Result<std::shared_ptr<arrow::Table>> ReadTable(const std::optional<std::vector<FieldPath>>& columns, const RowSet& rows,
-                                                  const ReadContext& ctx) const;
+  Result<std::shared_ptr<arrow::Table>> ReadTable(const std::optional<std::vector<FieldPath>>& columns,
+                                                  const RowSet& rows, const ReadContext& ctx) const;
   // Global buffer i (0 is the schema).
   virtual Result<BufferPtr> ReadGlobalBuffer(uint32_t i, ReadContext& ctx) const = 0;
   // Reads and decodes everything, page by page; every fault found, each with its place. Empty: the file is sound.

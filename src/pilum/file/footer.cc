@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kFooterSize = 40;
 constexpr uint64_t kTailSize = 64 * 1024;
-constexpr uint64_t kTableEntry = 16;     // u64 position, u64 size
-constexpr uint64_t kAlignment = 64;      // of every buffer, from 2.1 on
+constexpr uint64_t kTableEntry = 16;                  // u64 position, u64 size
+constexpr uint64_t kAlignment = 64;                   // of every buffer, from 2.1 on
 constexpr uint64_t kMaxMetadata = uint64_t{1} << 30;  // bytes of all column metadata, and of the schema
 constexpr uint64_t kMaxRows = uint64_t{1} << 48;      // of one column; far above any file, and sums stay exact
 
@@ -76,16 +76,19 @@ Result<FileVersion> VersionOf(const std::string& name, uint16_t major, uint16_t 
     return Unsupported("{}: Lance file version 2.3 (unstable) is not read yet, only 2.1 and 2.2; {}", name, advice);
   }
   if (major == 0 && minor <= 2) {
-    return Unsupported("{}: legacy Lance file version {}.{} is not read, only 2.1 and 2.2; {}", name, major, minor, advice);
+    return Unsupported("{}: legacy Lance file version {}.{} is not read, only 2.1 and 2.2; {}", name, major, minor,
+                       advice);
   }
-  return Unsupported("{}: Lance file version {}.{} is not known to this Pilum, which reads 2.1 and 2.2; a newer Pilum may",
-                     name, major, minor);
+  return Unsupported(
+      "{}: Lance file version {}.{} is not known to this Pilum, which reads 2.1 and 2.2; a newer Pilum may", name,
+      major, minor);
 }
 
 Result<Footer> ParseFooter(const std::string& name, std::string_view tail, uint64_t file_size) {
   constexpr std::string_view kMagic = "LANC";
   if (tail.size() < 8 || !tail.ends_with(kMagic)) {
-    return Corrupt(name, "", fmt::format("not a Lance file, or a cut one: its {} bytes do not end with LANC", file_size));
+    return Corrupt(name, "",
+                   fmt::format("not a Lance file, or a cut one: its {} bytes do not end with LANC", file_size));
   }
   PILUM_ASSIGN_OR_RETURN(FileVersion version, VersionOf(name, LoadLE<uint16_t>(tail.data() + tail.size() - 8),
                                                         LoadLE<uint16_t>(tail.data() + tail.size() - 6)));
@@ -108,18 +111,21 @@ Status CheckFooter(const std::string& name, const Footer& f, uint64_t file_size)
   const std::string place = fmt::format("footer at offset {}", end);
   auto table = [&](std::string_view what, uint64_t position, uint64_t count) {
     if (position > end || count * kTableEntry > end - position) {
-      return Corrupt(name, place, fmt::format("the table of {} {} at {} does not fit before {}", count, what, position, end));
+      return Corrupt(name, place,
+                     fmt::format("the table of {} {} at {} does not fit before {}", count, what, position, end));
     }
     return Status::OK();
   };
   PILUM_RETURN_NOT_OK(table("columns", f.column_table, f.num_columns));
   PILUM_RETURN_NOT_OK(table("global buffers", f.buffer_table, f.num_buffers));
   if (f.column_metadata > f.column_table) {
-    return Corrupt(name, place, fmt::format("column metadata at {} is behind its table at {}", f.column_metadata, f.column_table));
+    return Corrupt(name, place,
+                   fmt::format("column metadata at {} is behind its table at {}", f.column_metadata, f.column_table));
   }
   if (f.column_table - f.column_metadata > kMaxMetadata) {
-    return Corrupt(name, place, fmt::format("{} bytes of column metadata are over the limit of {}",
-                                            f.column_table - f.column_metadata, kMaxMetadata));
+    return Corrupt(name, place,
+                   fmt::format("{} bytes of column metadata are over the limit of {}",
+                               f.column_table - f.column_metadata, kMaxMetadata));
   }
   if (f.num_buffers == 0) return Corrupt(name, place, "no global buffers, and so no schema");
   return Status::OK();
@@ -142,7 +148,8 @@ Status CheckBuffer(ByteRange r, uint64_t file_size, std::string_view what) {
 template <typename M>
 Result<std::vector<ByteRange>> BuffersOf(const M& message, uint64_t file_size) {
   if (message.buffer_offsets_size() != message.buffer_sizes_size()) {
-    return Bad(fmt::format("{} buffer offsets but {} sizes", message.buffer_offsets_size(), message.buffer_sizes_size()));
+    return Bad(
+        fmt::format("{} buffer offsets but {} sizes", message.buffer_offsets_size(), message.buffer_sizes_size()));
   }
   std::vector<ByteRange> out(static_cast<size_t>(message.buffer_offsets_size()));
   for (size_t i = 0; i < out.size(); ++i) {
@@ -196,7 +203,8 @@ Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion ve
   constexpr uint32_t kPagesTag = 2 << 3 | 2, kEndGroup = 4;
   std::vector<PageInfo> pages;
   std::string rest;  // the column's own fields
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
   uint64_t rows = 0;
   while (true) {
     int begin = in.CurrentPosition();
@@ -204,12 +212,14 @@ Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion ve
     if (tag == 0) break;
     uint32_t size = 0;
     uint64_t varint = 0;
-    bool ok = wire_type == 2   ? in.ReadVarint32(&size) && size <= bytes.size() - static_cast<size_t>(in.CurrentPosition())
+    bool ok = wire_type == 2
+                  ? in.ReadVarint32(&size) && size <= bytes.size() - static_cast<size_t>(in.CurrentPosition())
               : wire_type == 0 ? in.ReadVarint64(&varint)
               : wire_type == 1 ? in.Skip(8)
               : wire_type == 5 ? in.Skip(4)
                                : false;
-    if (!ok) return Bad(wire_type == 3 || wire_type == kEndGroup ? "its metadata holds a group" : "its metadata is cut short");
+    if (!ok)
+      return Bad(wire_type == 3 || wire_type == kEndGroup ? "its metadata holds a group" : "its metadata is cut short");
     auto at = static_cast<size_t>(in.CurrentPosition());
     if (!in.Skip(static_cast<int>(size))) return Bad("its metadata is cut short");
     if (tag != kPagesTag) {
@@ -218,7 +228,8 @@ Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion ve
     }
     auto page = ParsePage(bytes.substr(at, size), version, file_size);
     if (!page.ok()) return WithContext(fmt::format("page {}", pages.size()), page.status());
-    if (page->length > kMaxRows - rows) return Bad(fmt::format("page {} brings it over {} rows", pages.size(), kMaxRows));
+    if (page->length > kMaxRows - rows)
+      return Bad(fmt::format("page {} brings it over {} rows", pages.size(), kMaxRows));
     rows += page->length;
     pages.push_back(*std::move(page));
   }
@@ -244,9 +255,10 @@ Status ParseColumns(std::string_view region, const Footer& f, std::string_view t
   int number = 0;
   for (const ByteRange& r : TableAt(table)) {
     std::string place = fmt::format("column {}", number++);
-    if (r.offset < f.column_metadata || r.offset > f.column_table || r.size > f.column_table - r.offset || r.size > room) {
-      return Bad(fmt::format("{}: its metadata at {} of {} bytes is outside of the metadata at [{}, {})", place, r.offset,
-                             r.size, f.column_metadata, f.column_table));
+    if (r.offset < f.column_metadata || r.offset > f.column_table || r.size > f.column_table - r.offset ||
+        r.size > room) {
+      return Bad(fmt::format("{}: its metadata at {} of {} bytes is outside of the metadata at [{}, {})", place,
+                             r.offset, r.size, f.column_metadata, f.column_table));
     }
     room -= r.size;
     auto pages = ParseColumn(region.substr(r.offset - f.column_metadata, r.size), f.version, file_size);
@@ -260,7 +272,8 @@ Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, uint64_t file_s
   for (size_t i = 0; i < buffers.size(); ++i) {
     PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file_size, fmt::format("global buffer {}", i)));
   }
-  if (buffers[0].size > kMaxMetadata) return Bad(fmt::format("a schema of {} bytes is over the limit", buffers[0].size));
+  if (buffers[0].size > kMaxMetadata)
+    return Bad(fmt::format("a schema of {} bytes is over the limit", buffers[0].size));
   return Status::OK();
 }
 

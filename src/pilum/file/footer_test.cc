@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "pilum/base/bytes.h"
-#include "pilum/file/hand_made_file.h"
-#include "pilum/file/test_files.h"
+#include "tests/support/hand_made_file.h"
+#include "tests/support/lance_test_files.h"
 #include "pilum/io/object_store.h"
 
 namespace pilum {
@@ -55,15 +55,20 @@ TEST(Footer, GlobalBuffers) {
 
 TEST(Footer, OtherVersionsAreNamed) {
   auto version = [](uint16_t major, uint16_t minor) { return Parse(With(With(Good(), 8, major), 6, minor)).status(); };
-  for (auto [major, minor, text] : {std::tuple{0, 3, "version 2.0 "}, {2, 0, "version 2.0 "}, {2, 3, "version 2.3 "},
-                                    {0, 1, "legacy Lance file version 0.1"}, {0, 2, "0.2"}, {9, 7, "version 9.7"}}) {
+  for (auto [major, minor, text] : {std::tuple{0, 3, "version 2.0 "},
+                                    {2, 0, "version 2.0 "},
+                                    {2, 3, "version 2.3 "},
+                                    {0, 1, "legacy Lance file version 0.1"},
+                                    {0, 2, "0.2"},
+                                    {9, 7, "version 9.7"}}) {
     Status st = version(static_cast<uint16_t>(major), static_cast<uint16_t>(minor));
     EXPECT_EQ(KindOf(st), ErrorKind::kUnsupported);
     EXPECT_NE(st.message().find(text), std::string::npos) << st;
     EXPECT_TRUE(st.message().starts_with("x.lance: ")) << st;
   }
-  EXPECT_EQ(KindOf(Parse(*testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.0.lance")).status()),
-            ErrorKind::kUnsupported);
+  EXPECT_EQ(
+      KindOf(Parse(*testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.0.lance")).status()),
+      ErrorKind::kUnsupported);
 }
 
 TEST(Footer, NumbersFromOutsideAreChecked) {
@@ -118,15 +123,19 @@ TEST(Footer, BadMessages) {
     return ErrorOf(m.Build());
   };
   auto has = [](const std::string& s, std::string_view text) { EXPECT_NE(s.find(text), std::string::npos) << s; };
-  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->mutable_encoding()->mutable_indirect(); }), "page 0: an indirect encoding");
-  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->clear_encoding(); }), "x.lance: column 0: page 0: its encoding is missing");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->mutable_encoding()->mutable_indirect(); }),
+      "page 0: an indirect encoding");
+  has(edited([](auto* m) { m->columns[0].mutable_pages(0)->clear_encoding(); }),
+      "x.lance: column 0: page 0: its encoding is missing");
   has(edited([](auto* m) { m->columns[0].clear_encoding(); }), "x.lance: column 0: its encoding is missing");
-  has(edited([](auto* m) { m->AddPage(0, 3, "/lance.encodings.ArrayEncoding"); }), "page 1: its encoding is a '/lance.encodings.Arr");
+  has(edited([](auto* m) { m->AddPage(0, 3, "/lance.encodings.ArrayEncoding"); }),
+      "page 1: its encoding is a '/lance.encodings.Arr");
   has(edited([](auto* m) { m->columns[0].mutable_pages(0)->add_buffer_offsets(0); }), "1 buffer offsets but 0 sizes");
   auto buffer = [&](uint64_t offset, uint64_t size) {
     return edited([&](auto* m) {
       m->filler = 128;
-      m->columns[0].mutable_pages(0)->add_buffer_offsets(offset), m->columns[0].mutable_pages(0)->add_buffer_sizes(size);
+      m->columns[0].mutable_pages(0)->add_buffer_offsets(offset),
+          m->columns[0].mutable_pages(0)->add_buffer_sizes(size);
     });
   };
   EXPECT_EQ(buffer(64, 64), "OK");  // an extra buffer is tolerated here

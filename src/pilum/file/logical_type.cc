@@ -18,15 +18,24 @@ constexpr int kMaxListDepth = 32;  // fixed-size lists in one string; each is a 
 
 const std::vector<std::pair<std::string_view, TypePtr>>& PlainTypes() {
   static const std::vector<std::pair<std::string_view, TypePtr>> types = {
-      {"null", arrow::null()},           {"bool", arrow::boolean()},
-      {"int8", arrow::int8()},           {"uint8", arrow::uint8()},
-      {"int16", arrow::int16()},         {"uint16", arrow::uint16()},
-      {"int32", arrow::int32()},         {"uint32", arrow::uint32()},
-      {"int64", arrow::int64()},         {"uint64", arrow::uint64()},
-      {"halffloat", arrow::float16()},   {"float", arrow::float32()},
-      {"double", arrow::float64()},      {"string", arrow::utf8()},
-      {"large_string", arrow::large_utf8()}, {"binary", arrow::binary()},
-      {"large_binary", arrow::large_binary()}, {"date32:day", arrow::date32()},
+      {"null", arrow::null()},
+      {"bool", arrow::boolean()},
+      {"int8", arrow::int8()},
+      {"uint8", arrow::uint8()},
+      {"int16", arrow::int16()},
+      {"uint16", arrow::uint16()},
+      {"int32", arrow::int32()},
+      {"uint32", arrow::uint32()},
+      {"int64", arrow::int64()},
+      {"uint64", arrow::uint64()},
+      {"halffloat", arrow::float16()},
+      {"float", arrow::float32()},
+      {"double", arrow::float64()},
+      {"string", arrow::utf8()},
+      {"large_string", arrow::large_utf8()},
+      {"binary", arrow::binary()},
+      {"large_binary", arrow::large_binary()},
+      {"date32:day", arrow::date32()},
       {"date64:ms", arrow::date64()},
   };
   return types;
@@ -97,11 +106,13 @@ Result<TypePtr> ParseDecimal(std::string_view logical, std::string_view rest) {
 
 Result<TypePtr> ParseDictionary(std::string_view logical, std::string_view rest) {
   // dict:<value>:<key>:<ordered>, and no value type with a colon is ever written
-  size_t b = rest.rfind(':'), a = b == std::string_view::npos || b == 0 ? std::string_view::npos : rest.rfind(':', b - 1);
+  size_t b = rest.rfind(':'),
+         a = b == std::string_view::npos || b == 0 ? std::string_view::npos : rest.rfind(':', b - 1);
   if (a == std::string_view::npos) return Unknown(logical);
   auto ordered = rest.substr(b + 1);
   auto value_name = rest.substr(0, a);
-  if ((ordered != "false" && ordered != "true") || value_name.find(':') != std::string_view::npos) return Unknown(logical);
+  if ((ordered != "false" && ordered != "true") || value_name.find(':') != std::string_view::npos)
+    return Unknown(logical);
   PILUM_ASSIGN_OR_RETURN(auto value, ParseLogicalType(value_name));
   PILUM_ASSIGN_OR_RETURN(auto key, ParseLogicalType(rest.substr(a + 1, b - a - 1)));
   auto type = arrow::DictionaryType::Make(key, value, ordered == "true");

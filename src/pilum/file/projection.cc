@@ -107,7 +107,9 @@ class PathResolver {
     int found = -1;
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i]->name() != name) continue;
-      if (found >= 0) return UsageError("{}: several columns are named '{}': read all columns, or rename them", file_, Prefix(step + 1));
+      if (found >= 0)
+        return UsageError("{}: several columns are named '{}': read all columns, or rename them", file_,
+                          Prefix(step + 1));
       found = static_cast<int>(i);
     }
     if (found >= 0) return found;
@@ -157,7 +159,8 @@ class Projector {
       it = read_of_.emplace(top_level, static_cast<int>(out_.reads.size())).first;
       const FieldPtr& field = schema_.field(top_level);
       ReadField read{top_level, {}, Cut(field, wanted, true), Cut(field, wanted, false)};
-      auto first = std::partition_point(leaves_.begin(), leaves_.end(), [&](const auto& l) { return l.top_level < top_level; });
+      auto first =
+          std::partition_point(leaves_.begin(), leaves_.end(), [&](const auto& l) { return l.top_level < top_level; });
       for (auto l = first; l != leaves_.end() && l->top_level == top_level; ++l) {
         if (wanted.Covers(StructPath(*l))) read.leaves.push_back(static_cast<int>(l - leaves_.begin()));
       }
@@ -182,7 +185,8 @@ class Projector {
 
 }  // namespace
 
-Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& schema, const std::vector<LeafColumn>& leaves,
+Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& schema,
+                                 const std::vector<LeafColumn>& leaves,
                                  const std::optional<std::vector<FieldPath>>& columns) {
   Projector projector(schema, leaves);
   if (!columns) {
@@ -196,7 +200,8 @@ Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& s
     bool whole = indexes.size() == 1;
     bool known = wanted.contains(indexes[0]);
     wanted[indexes[0]].Add({indexes.begin() + 1, indexes.end()});
-    bool had_nested = std::any_of(order.begin(), order.end(), [&](auto& o) { return o.first == indexes[0] && !o.second; });
+    bool had_nested =
+        std::any_of(order.begin(), order.end(), [&](auto& o) { return o.first == indexes[0] && !o.second; });
     if (!known || (whole && !had_nested)) order.emplace_back(indexes[0], whole);
   }
   for (const auto& [top_level, whole] : order) projector.AddOutput(top_level, wanted[top_level]);
@@ -205,7 +210,8 @@ Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& s
 
 namespace {
 
-Result<std::shared_ptr<arrow::ArrayData>> PruneData(const arrow::ArrayData& data, const std::shared_ptr<arrow::DataType>& to) {
+Result<std::shared_ptr<arrow::ArrayData>> PruneData(const arrow::ArrayData& data,
+                                                    const std::shared_ptr<arrow::DataType>& to) {
   auto out = data.Copy();
   out->type = to;
   if (data.type->Equals(*to)) return out;

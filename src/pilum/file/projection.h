@@ -1,5 +1,5 @@
-// From field paths to what a read does: which leaf columns to decode, how to put them together, and the schema that comes
-// out. Called by file_reader.cc; pure, no I/O.
+// From field paths to what a read does: which leaf columns to decode, how to put them together, and the schema that
+// comes out. Called by file_reader.cc; pure, no I/O.
 #pragma once
 
 #include <memory>
@@ -16,20 +16,21 @@ namespace pilum {
 // One top-level field that is decoded once, however often it is given out.
 struct ReadField {
   int top_level = 0;
-  std::vector<int> leaves;                // indexes into the file's leaf columns, ascending
-  std::shared_ptr<arrow::Field> merged;   // what MergeLeaves gives: holds exactly these leaves
-  std::shared_ptr<arrow::Field> field;    // what the read gives: `merged`, cut down inside packed structs
+  std::vector<int> leaves;               // indexes into the file's leaf columns, ascending
+  std::shared_ptr<arrow::Field> merged;  // what MergeLeaves gives: holds exactly these leaves
+  std::shared_ptr<arrow::Field> field;   // what the read gives: `merged`, cut down inside packed structs
 };
 
 struct Projection {
   std::shared_ptr<arrow::Schema> schema;  // one field an output column, with the file's schema metadata
   std::vector<ReadField> reads;
-  std::vector<int> outputs;               // output column -> index into reads
+  std::vector<int> outputs;  // output column -> index into reads
 };
 
-// nullopt: all columns. Unknown path: kNotFound listing near names; a name that several fields have, a path into a map or
-// an empty path: kUsage. `file` names the file in errors.
-Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& schema, const std::vector<LeafColumn>& leaves,
+// nullopt: all columns. Unknown path: kNotFound listing near names; a name that several fields have, a path into a map
+// or an empty path: kUsage. `file` names the file in errors.
+Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& schema,
+                                 const std::vector<LeafColumn>& leaves,
                                  const std::optional<std::vector<FieldPath>>& columns);
 
 // `array` with the struct children that `to` lacks left out. No copy.

@@ -13,7 +13,8 @@ using arrow::field;
 class ProjectionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto in = arrow::struct_({field("x", arrow::int32()), field("y", arrow::struct_({field("z", arrow::utf8()), field("w", arrow::int8())}))});
+    auto in = arrow::struct_({field("x", arrow::int32()),
+                              field("y", arrow::struct_({field("z", arrow::utf8()), field("w", arrow::int8())}))});
     auto packed = arrow::struct_({field("p", arrow::int32()), field("q", arrow::int16())});
     schema_ = arrow::schema({field("a", arrow::int64()), field("st", in), field("ls", arrow::list(in)),
                              field("m", arrow::map(arrow::utf8(), in)),
@@ -73,10 +74,12 @@ TEST_F(ProjectionTest, ThroughListsAndIntoPackedStructs) {
 }
 
 TEST_F(ProjectionTest, Errors) {
-  EXPECT_EQ(ErrorOf({{"sst"}}, ErrorKind::kNotFound), "f.lance: no column 'sst'; nearest are 'st', 'ls', 'a', 'm', 'pk'");
+  EXPECT_EQ(ErrorOf({{"sst"}}, ErrorKind::kNotFound),
+            "f.lance: no column 'sst'; nearest are 'st', 'ls', 'a', 'm', 'pk'");
   EXPECT_EQ(ErrorOf({{"st", "k"}}, ErrorKind::kNotFound), "f.lance: column 'st' has no field 'k'; there are 'x', 'y'");
   EXPECT_EQ(ErrorOf({{"a", "k"}}, ErrorKind::kNotFound), "f.lance: column 'a.k': 'a' has no fields inside");
-  EXPECT_EQ(ErrorOf({{"m", "value"}}, ErrorKind::kUsage), "f.lance: column 'm.value': a map is read whole: ask for 'm'");
+  EXPECT_EQ(ErrorOf({{"m", "value"}}, ErrorKind::kUsage),
+            "f.lance: column 'm.value': a map is read whole: ask for 'm'");
   ErrorOf({{"twice"}}, ErrorKind::kUsage);
   ErrorOf({{}}, ErrorKind::kUsage);
 }

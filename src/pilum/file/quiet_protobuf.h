@@ -5,8 +5,6 @@
 
 namespace pilum {
 
-inline void QuietProtobuf() {
-  [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
-}
+inline void QuietProtobuf() { [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr); }
 
 }  // namespace pilum

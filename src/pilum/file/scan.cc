@@ -14,9 +14,9 @@
 namespace pilum {
 namespace {
 
-constexpr uint64_t kUnitRows = 64 * 1024;        // decoded at once, however small the batches
-constexpr uint64_t kFirstUnitRows = 8 * 1024;    // the first unit teaches how large rows really are
-constexpr uint64_t kUnitBytes = 16 << 20;        // Arrow bytes of a unit; stays near the caches
+constexpr uint64_t kUnitRows = 64 * 1024;      // decoded at once, however small the batches
+constexpr uint64_t kFirstUnitRows = 8 * 1024;  // the first unit teaches how large rows really are
+constexpr uint64_t kUnitBytes = 16 << 20;      // Arrow bytes of a unit; stays near the caches
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
@@ -79,8 +79,12 @@ class Planner {
 // Units in order. Decodes on the calling thread and, with ctx.threads > 1, on workers that run ahead by a few units.
 class UnitSource {
  public:
-  UnitSource(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits, ReadContext ctx)
-      : file_(file), projection_(projection), ctx_(std::move(ctx)), planner_(file, projection, std::move(rows), limits) {
+  UnitSource(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits,
+             ReadContext ctx)
+      : file_(file),
+        projection_(projection),
+        ctx_(std::move(ctx)),
+        planner_(file, projection, std::move(rows), limits) {
     threads_ = std::clamp(ctx_.threads, 1, 64);
     window_ = std::min(static_cast<size_t>(threads_) + 1, kLag);
   }
@@ -119,7 +123,9 @@ class UnitSource {
   }
 
  private:
-  bool MayPlan() const { return !stopped_ && !failed_ && !planner_.done() && planned_ < taken_ + window_ && (planned_ != 1 || taken_ >= 1); }
+  bool MayPlan() const {
+    return !stopped_ && !failed_ && !planner_.done() && planned_ < taken_ + window_ && (planned_ != 1 || taken_ >= 1);
+  }
 
   // Called and left with the lock held.
   void DecodeOne(std::unique_lock<std::mutex>& lock) {
@@ -146,8 +152,10 @@ class UnitSource {
       workers_.emplace_back([this] {
         std::unique_lock lock(mutex_);
         while (!stopped_ && !failed_ && !planner_.done()) {
-          if (MayPlan()) DecodeOne(lock);
-          else changed_.wait(lock);
+          if (MayPlan())
+            DecodeOne(lock);
+          else
+            changed_.wait(lock);
         }
       });
     }
@@ -236,8 +244,8 @@ class Scan : public BatchStream {
   BatchLimits limits_;
   const ReadContext ctx_;
   std::optional<UnitSource> units_;
-  DecodedUnit unit_;                  // being given out
-  uint64_t unit_rows_ = 0, at_ = 0;   // its rows, and how many are out
+  DecodedUnit unit_;                 // being given out
+  uint64_t unit_rows_ = 0, at_ = 0;  // its rows, and how many are out
   RowSet batch_rows_;
   Status status_;
 };

@@ -22,8 +22,8 @@ namespace {
 using FieldPtr = std::shared_ptr<arrow::Field>;
 using MetadataPtr = std::shared_ptr<const arrow::KeyValueMetadata>;
 
-constexpr int kMaxDepth = 100;       // levels of nesting; each is a level of recursion here and in Arrow
-constexpr int kBlobV2Children = 5;   // kind, position, size, blob_id, blob_uri
+constexpr int kMaxDepth = 100;      // levels of nesting; each is a level of recursion here and in Arrow
+constexpr int kBlobV2Children = 5;  // kind, position, size, blob_id, blob_uri
 constexpr int32_t kNoId = -1;
 
 // ---- wire -> Arrow
@@ -66,7 +66,8 @@ Result<std::vector<int>> BuildTree(const wire::Schema& schema, std::vector<Node>
       wanted = 0;
       if (field.parent_id() != kNoId) {
         auto it = by_id.find(field.parent_id());
-        if (it == by_id.end()) return FieldError(field, fmt::format("its parent {} is not before it", field.parent_id()));
+        if (it == by_id.end())
+          return FieldError(field, fmt::format("its parent {} is not before it", field.parent_id()));
         parent = it->second;
       }
       if (field.id() != kNoId && !by_id.emplace(field.id(), i).second) return FieldError(field, "its id is used twice");
@@ -127,8 +128,8 @@ class TreeReader {
 
   Result<FieldPtr> OnlyChild(const Node& node) const {
     if (node.children.size() != 1) {
-      return FieldError(*node.field, fmt::format("type '{}' needs one child field, it has {}", node.field->logical_type(),
-                                                 node.children.size()));
+      return FieldError(*node.field, fmt::format("type '{}' needs one child field, it has {}",
+                                                 node.field->logical_type(), node.children.size()));
     }
     return Build(node.children[0]);
   }
@@ -161,14 +162,15 @@ MetadataPtr WithExtension(const arrow::ExtensionType& type, const MetadataPtr& m
 
 Result<FieldPtr> Stored(const arrow::Field& field, const std::string& path, int depth);
 
-Result<std::shared_ptr<arrow::DataType>> StoredFixedSizeList(const arrow::FixedSizeListType& type, const std::string& path,
-                                                             int depth) {
+Result<std::shared_ptr<arrow::DataType>> StoredFixedSizeList(const arrow::FixedSizeListType& type,
+                                                             const std::string& path, int depth) {
   if (type.list_size() <= 0) return Refused(path, "a fixed-size list of size 0");
   PILUM_ASSIGN_OR_RETURN(auto item, Stored(*type.value_field(), path + "." + type.value_field()->name(), depth + 1));
   const auto& t = *item->type();
   if (t.id() == arrow::Type::STRUCT) return arrow::fixed_size_list(item, type.list_size());
   bool inner_struct = t.id() == arrow::Type::FIXED_SIZE_LIST && t.field(0)->type()->id() == arrow::Type::STRUCT;
-  if (inner_struct || (!arrow::is_fixed_width(t) && t.id() != arrow::Type::FIXED_SIZE_LIST && t.id() != arrow::Type::NA) ||
+  if (inner_struct ||
+      (!arrow::is_fixed_width(t) && t.id() != arrow::Type::FIXED_SIZE_LIST && t.id() != arrow::Type::NA) ||
       t.id() == arrow::Type::DICTIONARY) {
     return Refused(path, fmt::format("a fixed-size list of {}", t.ToString()));
   }
@@ -192,8 +194,8 @@ Result<std::shared_ptr<arrow::DataType>> StoredDictionary(const arrow::Dictionar
   return arrow::dictionary(type.index_type(), value, /*ordered=*/false);
 }
 
-Result<std::shared_ptr<arrow::DataType>> StoredType(const std::shared_ptr<arrow::DataType>& type, const std::string& path,
-                                                    int depth) {
+Result<std::shared_ptr<arrow::DataType>> StoredType(const std::shared_ptr<arrow::DataType>& type,
+                                                    const std::string& path, int depth) {
   auto child = [&](int i) { return Stored(*type->field(i), path + "." + type->field(i)->name(), depth + 1); };
   switch (type->id()) {
     case arrow::Type::STRING_VIEW: return arrow::utf8();
@@ -293,7 +295,8 @@ class TreeWriter {
         return type.field(0)->type()->id() == arrow::Type::STRUCT ? "large_list.struct" : "large_list";
       case arrow::Type::FIXED_SIZE_LIST:
         if (type.field(0)->type()->id() == arrow::Type::STRUCT) {
-          return fmt::format("fixed_size_list:struct:{}", static_cast<const arrow::FixedSizeListType&>(type).list_size());
+          return fmt::format("fixed_size_list:struct:{}",
+                             static_cast<const arrow::FixedSizeListType&>(type).list_size());
         }
         return FormatLogicalType(type);
       case arrow::Type::LARGE_BINARY:

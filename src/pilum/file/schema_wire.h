@@ -1,5 +1,5 @@
-// Global buffer 0 of a Lance file: the schema and the row count <-> Arrow. All logical types of docs/formats/lance_file.md,
-// extension types, metadata, field ids. Protobuf stays inside schema_wire.cc.
+// Global buffer 0 of a Lance file: the schema and the row count <-> Arrow. All logical types of
+// docs/formats/lance_file.md, extension types, metadata, field ids. Protobuf stays inside schema_wire.cc.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace pilum {
 
-struct WireField {   // one schema field as stored, depth first, parents before children
+struct WireField {  // one schema field as stored, depth first, parents before children
   std::string name, logical_type, extension_name;
   int32_t id = 0, parent_id = -1;
   bool nullable = true;
 };
 
 struct FileSchema {
-  std::shared_ptr<arrow::Schema> schema;   // with schema and field metadata
-  uint64_t num_rows = 0;                   // as stored (advisory; pages decide)
-  std::vector<WireField> fields;           // as stored
+  std::shared_ptr<arrow::Schema> schema;  // with schema and field metadata
+  uint64_t num_rows = 0;                  // as stored (advisory; pages decide)
+  std::vector<WireField> fields;          // as stored
 };
 
 Result<FileSchema> ParseFileDescriptor(std::string_view bytes);

@@ -6,7 +6,7 @@
 
 #include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
-#include "pilum/file/test_files.h"
+#include "tests/support/lance_test_files.h"
 
 namespace pilum {
 namespace {
@@ -90,7 +90,8 @@ TEST(SchemaWire, LogicalTypes) {
             "fixed_size_list:fixed_size_list:float:4:3");
   EXPECT_EQ(LogicalOf(arrow::fixed_size_list(arrow::timestamp(arrow::TimeUnit::MICRO, "+02:00"), 3)),
             "fixed_size_list:timestamp:us:+02:00:3");
-  EXPECT_EQ(LogicalOf(arrow::fixed_size_list(arrow::struct_({field("a", arrow::int32())}), 2)), "fixed_size_list:struct:2");
+  EXPECT_EQ(LogicalOf(arrow::fixed_size_list(arrow::struct_({field("a", arrow::int32())}), 2)),
+            "fixed_size_list:struct:2");
   EXPECT_EQ(LogicalOf(arrow::dictionary(arrow::int16(), arrow::large_utf8())), "dict:large_string:int16:false");
   EXPECT_EQ(LogicalOf(arrow::list(field("item", arrow::utf8(), false))), "list");
   EXPECT_EQ(LogicalOf(arrow::large_list(arrow::struct_({field("a", arrow::int32())}))), "large_list.struct");
@@ -100,10 +101,11 @@ TEST(SchemaWire, LogicalTypes) {
 
 TEST(SchemaWire, StoredFormReplacesWhatIsNotStored) {
   auto metadata = arrow::key_value_metadata({{"k", "v"}});
-  arrow::Schema schema({field("v", arrow::list(arrow::utf8_view())), field("b", arrow::binary_view()),
-                        field("f", arrow::fixed_size_list(field("el", arrow::int8(), false, metadata), 2), false, metadata),
-                        field("u", arrow::list(arrow::extension::uuid())),
-                        field("d", arrow::dictionary(arrow::int8(), arrow::utf8_view(), true))});
+  arrow::Schema schema(
+      {field("v", arrow::list(arrow::utf8_view())), field("b", arrow::binary_view()),
+       field("f", arrow::fixed_size_list(field("el", arrow::int8(), false, metadata), 2), false, metadata),
+       field("u", arrow::list(arrow::extension::uuid())),
+       field("d", arrow::dictionary(arrow::int8(), arrow::utf8_view(), true))});
   auto stored = *StoredSchema(schema);
   EXPECT_TRUE(stored->field(0)->type()->Equals(arrow::list(arrow::utf8())));
   EXPECT_TRUE(stored->field(1)->type()->Equals(arrow::binary()));
@@ -142,7 +144,9 @@ TEST(SchemaWire, Refusals) {
 TEST(SchemaWire, SameBytesWhateverTheMetadataOrder) {
   auto a = arrow::key_value_metadata({{"b", "1"}, {"a", "2"}, {"c", ""}});
   auto b = arrow::key_value_metadata({{"c", ""}, {"a", "2"}, {"b", "1"}});
-  auto bytes = [](const auto& m) { return *SerializeFileDescriptor(arrow::Schema({field("x", arrow::int8(), true, m)}, m), 1); };
+  auto bytes = [](const auto& m) {
+    return *SerializeFileDescriptor(arrow::Schema({field("x", arrow::int8(), true, m)}, m), 1);
+  };
   EXPECT_EQ(bytes(a), bytes(b));
 }
 
@@ -184,9 +188,10 @@ TEST(SchemaWire, BrokenSchemas) {
               for (int i = 0; i < 100000; ++i) AddField(s, "a", "struct", i, i - 1);
             }),
             "OK");
-  for (const char* logical : {"", "int", "timestamp:us", "timestamp:xs:-", "decimal:128:10", "decimal:128:99:2", "time32:ns",
-                              "fixed_size_list:int32", "fixed_size_list:int32:0", "fixed_size_list:int32:-3",
-                              "fixed_size_binary:x", "dict:string:int8", "dict:string:float:false", "fixed_size_list:struct:2"}) {
+  for (const char* logical :
+       {"", "int", "timestamp:us", "timestamp:xs:-", "decimal:128:10", "decimal:128:99:2", "time32:ns",
+        "fixed_size_list:int32", "fixed_size_list:int32:0", "fixed_size_list:int32:-3", "fixed_size_binary:x",
+        "dict:string:int8", "dict:string:float:false", "fixed_size_list:struct:2"}) {
     EXPECT_NE(Broken([&](auto* s) { AddField(s, "a", logical, 1, -1); }), "OK") << logical;
   }
   std::string deep = "int8";

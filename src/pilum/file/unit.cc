@@ -30,8 +30,9 @@ Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
     size_t at = 0;
     for (Part& part : *parts) {
       if (round > 0 && part.num_ranges == 0) continue;
-      std::vector<BufferPtr> mine(std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at)),
-                                  std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at + part.num_ranges)));
+      std::vector<BufferPtr> mine(
+          std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at)),
+          std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at + part.num_ranges)));
       at += part.num_ranges;
       PILUM_ASSIGN_OR_RETURN(auto more, part.read->Next(std::move(mine)));
       part.num_ranges = more.size();
@@ -121,7 +122,8 @@ class UnitDecoder {
 // Bytes of one value of a fixed width, 0 for other types.
 uint64_t FixedBytes(const arrow::DataType& type) {
   if (type.id() == arrow::Type::FIXED_SIZE_LIST) {
-    return FixedBytes(*type.field(0)->type()) * static_cast<uint64_t>(static_cast<const arrow::FixedSizeListType&>(type).list_size());
+    return FixedBytes(*type.field(0)->type()) *
+           static_cast<uint64_t>(static_cast<const arrow::FixedSizeListType&>(type).list_size());
   }
   if (!arrow::is_fixed_width(type)) return 0;
   int bits = type.bit_width();
@@ -164,16 +166,20 @@ uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page_number)
   uint64_t stored = 0;
   for (const ByteRange& b : info.buffers) stored += b.size;
   uint64_t estimate = std::max<uint64_t>(1, stored / rows);
-  if (info.layout.kind == LayoutKind::kBlob) return std::max(estimate, file.source->size() / rows);  // payloads lie outside
+  if (info.layout.kind == LayoutKind::kBlob)
+    return std::max(estimate, file.source->size() / rows);  // payloads lie outside
   const double values = std::max(1.0, static_cast<double>(std::max(info.layout.num_items, info.layout.num_def_values)) /
                                           static_cast<double>(rows));
   double value_bytes = static_cast<double>(FixedBytes(*column.leaf->type()));
   if (info.layout.kind == LayoutKind::kConstant) {
-    if (info.layout.inline_value) value_bytes = std::max(value_bytes, static_cast<double>(info.layout.inline_value->size()));
-    else if (!info.buffers.empty()) value_bytes = std::max(value_bytes, static_cast<double>(info.buffers[0].size));
+    if (info.layout.inline_value)
+      value_bytes = std::max(value_bytes, static_cast<double>(info.layout.inline_value->size()));
+    else if (!info.buffers.empty())
+      value_bytes = std::max(value_bytes, static_cast<double>(info.buffers[0].size));
   } else if (info.layout.dictionary && info.buffers.size() > 2) {
-    value_bytes = std::max(value_bytes, static_cast<double>(info.buffers[2].size) /
-                                            static_cast<double>(std::max<uint64_t>(1, info.layout.num_dictionary_items)));
+    value_bytes =
+        std::max(value_bytes, static_cast<double>(info.buffers[2].size) /
+                                  static_cast<double>(std::max<uint64_t>(1, info.layout.num_dictionary_items)));
   }
   return std::max(estimate, static_cast<uint64_t>(std::min(1e15, values * value_bytes)));
 }

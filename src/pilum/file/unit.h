@@ -1,5 +1,5 @@
-// A unit: the rows that are fetched and decoded together, of every column of a read. Called by scan.cc and file_reader.cc.
-// All calls are thread-safe.
+// A unit: the rows that are fetched and decoded together, of every column of a read. Called by scan.cc and
+// file_reader.cc. All calls are thread-safe.
 #pragma once
 
 #include <cstdint>

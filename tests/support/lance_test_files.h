@@ -1,4 +1,5 @@
-// For the tests of this folder only: where test files lie, and comparing schemas and tables with what the peer returned.
+// For tests of the file layer: where test files lie, and comparing schemas and tables with what the peer
+// returned.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// For the tests of this folder only: a Lance file put together message by message. All its pages are null pages
+// For tests of the file layer: a Lance file put together message by message. All its pages are null pages
 // without buffers, so that container and reader are tested without any encoding.
 #pragma once
 
@@ -18,12 +18,13 @@ class HandMadeFile {
  public:
   std::vector<wire::ColumnMetadata> columns;
   std::string schema;
-  uint64_t filler = 0;         // bytes before everything
-  uint64_t schema_shift = 0;   // added to the schema's position
+  uint64_t filler = 0;        // bytes before everything
+  uint64_t schema_shift = 0;  // added to the schema's position
   uint16_t minor_version = 2;
 
   // A null column for each name, with pages of these lengths.
-  explicit HandMadeFile(const std::vector<std::string>& names, const std::vector<uint64_t>& pages, uint64_t descriptor_rows = 0) {
+  explicit HandMadeFile(const std::vector<std::string>& names, const std::vector<uint64_t>& pages,
+                        uint64_t descriptor_rows = 0) {
     arrow::FieldVector fields;
     for (const auto& n : names) fields.push_back(arrow::field(n, arrow::null()));
     schema = *SerializeFileDescriptor(arrow::Schema(fields), descriptor_rows);
