@@ -8,13 +8,13 @@
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
-#include <arrow/util/utf8.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "lance_file.pb.h"
 #include "pilum/file/logical_type.h"
 #include "pilum/file/quiet_protobuf.h"
+#include "pilum/file/utf8.h"
 
 namespace pilum {
 namespace {
@@ -232,7 +232,7 @@ Result<std::shared_ptr<arrow::DataType>> StoredType(const std::shared_ptr<arrow:
 }
 
 Result<FieldPtr> Stored(const arrow::Field& field, const std::string& path, int depth) {
-  if (!arrow::util::ValidateUTF8(field.name())) return Refused(path, "a name that is not UTF-8");
+  if (!IsUtf8(field.name())) return Refused(path, "a name that is not UTF-8");
   if (depth > kMaxDepth) return Refused(path, "more than 100 levels of nesting");
   auto type = field.type();
   MetadataPtr metadata = field.metadata();

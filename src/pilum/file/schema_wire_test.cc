@@ -139,6 +139,7 @@ TEST(SchemaWire, Refusals) {
   refused(arrow::fixed_size_list(arrow::int8(), 0));
   refused(arrow::fixed_size_list(arrow::fixed_size_list(arrow::struct_({field("a", arrow::int8())}), 2), 2));
   refused(arrow::map(arrow::utf8(), arrow::int8(), /*keys_sorted=*/true));
+  EXPECT_FALSE(StoredSchema(arrow::Schema({field("\xff", arrow::int8())})).ok());
 }
 
 TEST(SchemaWire, SameBytesWhateverTheMetadataOrder) {

@@ -8,6 +8,8 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
+#include "pilum/file/utf8.h"
+
 namespace pilum {
 namespace {
 
@@ -18,6 +20,8 @@ constexpr int kMaxRounds = 8;  // a page needs at most four
 // One page of one leaf, for the rows of a unit.
 struct Part {
   std::unique_ptr<PageRead> read;
+  const LeafColumn* column = nullptr;
+  size_t page = 0;        // its number
   size_t num_ranges = 0;  // that it waits for
 };
 
@@ -76,7 +80,7 @@ class UnitDecoder {
     for (size_t p = first; p < last; ++p) {
       RowSet in_page = unit_.rows.Slice(column.first_row[p], column.first_row[p + 1]);
       if (in_page.empty()) continue;
-      parts_.push_back({column.pages[p]->StartRead(std::move(in_page))});
+      parts_.push_back({column.pages[p]->StartRead(std::move(in_page)), &file_.leaves[leaf], p});
       ++count;
     }
     parts_of_leaf_.push_back(count);
@@ -88,6 +92,8 @@ class UnitDecoder {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       Part& part = parts_[next_part_++];
       PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
+      Status utf8 = CheckUtf8(*array->data());
+      if (!utf8.ok()) return WithContext(fmt::format("column '{}' page {}", part.column->name, part.page), utf8);
       part.read.reset();  // lets go of the fetched bytes
       arrays.push_back(std::move(array));
     }
