@@ -58,6 +58,7 @@ const arrow::DataType& StorageOf(const arrow::DataType& type);  // extension typ
 // A page renumbers those that occur.
 struct CodeLayer {
   bool is_list = false;
+  bool always = false;     // its null level is kept in every page
   uint8_t null_code = 0;
   uint8_t empty_code = 0;  // lists
 };

@@ -38,7 +38,7 @@ Result<LevelPlan> LevelPlan::Make(const LeafColumn& column) {
   LevelPlan plan;
   int next = 1;
   auto add = [&](bool is_list) {
-    CodeLayer l{is_list, static_cast<uint8_t>(next++), 0};
+    CodeLayer l{is_list, false, static_cast<uint8_t>(next++), 0};
     if (is_list) l.empty_code = static_cast<uint8_t>(next++);
     plan.layers.push_back(l);
     plan.max_rep += is_list;
@@ -47,6 +47,17 @@ Result<LevelPlan> LevelPlan::Make(const LeafColumn& column) {
   add(false);
   for (auto it = column.layers.rbegin(); it != column.layers.rend(); ++it) add(IsListKind(it->kind));
   plan.num_codes = next;
+  // A struct that may be null above a list keeps its level in every page, with or without nulls, and so do the lists inside:
+  // pylance 14 miscounts such structs where pages differ in it.
+  bool nullable_outside = false;
+  for (size_t i = 0; i < column.layers.size(); ++i) {
+    const ShapeLayer& layer = column.layers[i];
+    CodeLayer& codes = plan.layers[column.layers.size() - i];
+    bool list_inside = false;
+    for (size_t k = i + 1; k < column.layers.size(); ++k) list_inside |= IsListKind(column.layers[k].kind);
+    if (layer.kind == ShapeLayerKind::kStruct && layer.field->nullable() && list_inside) codes.always = nullable_outside = true;
+    if (IsListKind(layer.kind) && nullable_outside) codes.always = true;
+  }
   return plan;
 }
 
@@ -200,23 +211,27 @@ PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, co
   std::array<uint64_t, 256> seen{};
   for (uint64_t i = 0; i < slice.events; ++i) ++seen[slice.def[i]];
   page.num_valid = seen[0];
-  int level = 0;
+  int level = 0, largest = 0;
+  auto number = [&](uint8_t code) {
+    page.def.map[code] = static_cast<uint8_t>(++level);
+    if (seen[code] > 0) largest = level;
+  };
   for (const CodeLayer& l : plan->layers) {
-    bool null = seen[l.null_code] > 0;
-    if (null) page.def.map[l.null_code] = static_cast<uint8_t>(++level);
+    bool null = l.always || seen[l.null_code] > 0, empty = l.is_list && seen[l.empty_code] > 0;
     if (!l.is_list) {
+      if (null) number(l.null_code);
       page.layers.push_back(null ? RepDefLayer::kNullableItem : RepDefLayer::kAllValidItem);
       continue;
     }
-    bool empty = seen[l.empty_code] > 0;
-    if (empty) page.def.map[l.empty_code] = static_cast<uint8_t>(++level);
+    if (null) number(l.null_code);
+    if (empty) number(l.empty_code);
     page.layers.push_back(null ? (empty ? RepDefLayer::kNullAndEmptyList : RepDefLayer::kNullableList)
                                : (empty ? RepDefLayer::kEmptyableList : RepDefLayer::kAllValidList));
   }
   page.def.codes = slice.def;
   page.def.count = slice.events;
   page.def.present = level > 0;
-  page.def.max_level = level;
+  page.def.max_level = std::max(largest, level > 0 ? 1 : 0);
   page.rep.codes = slice.rep;
   page.rep.count = slice.events;
   page.rep.present = plan->max_rep > 0;
@@ -247,7 +262,7 @@ void LevelStream::ChooseCodec() {
   width = 0;
   while ((max_level >> width) != 0) ++width;
   codec = {};
-  if (width == 0 || count <= 64u * static_cast<uint64_t>(width)) {  // packing pads to 1,024: no gain
+  if (count <= 64u * static_cast<uint64_t>(width)) {  // packing pads to 1,024: no gain
     codec.kind = CodecKind::kFlat;
     codec.bits = 16;
     return;
