@@ -52,7 +52,8 @@ Result<int> Info(const FileArgs& args) {
   out += fmt::format("columns          {} top-level, {} stored\n", file->schema()->num_fields(), info.num_columns);
   out += fmt::format("size             {} ({} bytes)\n", HumanBytes(info.file_size), Thousands(info.file_size));
   if (info.num_rows > 0) {
-    out += fmt::format("bytes per row    {:.2f}\n", static_cast<double>(info.file_size) / static_cast<double>(info.num_rows));
+    out += fmt::format("bytes per row    {:.2f}\n",
+                       static_cast<double>(info.file_size) / static_cast<double>(info.num_rows));
   }
   out += fmt::format("schema           {} bytes\n", Thousands(info.schema_bytes));
   out += fmt::format("column metadata  {} bytes\n", Thousands(info.column_metadata_bytes));
@@ -61,9 +62,11 @@ Result<int> Info(const FileArgs& args) {
   return kExitOk;
 }
 
-void AppendMetadata(const std::shared_ptr<const arrow::KeyValueMetadata>& metadata, std::string_view indent, std::string* out) {
+void AppendMetadata(const std::shared_ptr<const arrow::KeyValueMetadata>& metadata, std::string_view indent,
+                    std::string* out) {
   if (!metadata) return;
-  for (int64_t i = 0; i < metadata->size(); ++i) *out += fmt::format("{}@ {} = {}\n", indent, metadata->key(i), metadata->value(i));
+  for (int64_t i = 0; i < metadata->size(); ++i)
+    *out += fmt::format("{}@ {} = {}\n", indent, metadata->key(i), metadata->value(i));
 }
 
 Result<int> Schema(const FileArgs& args) {
@@ -119,7 +122,8 @@ Result<int> Take(const FileArgs& args) {
   std::vector<uint64_t> rows;
   for (const RowRange& r : ranges) {
     if (r.size() > (1u << 24) - rows.size()) {
-      return UsageError("take holds its rows in memory and takes at most {}; use cat --rows for ranges", Thousands(1u << 24));
+      return UsageError("take holds its rows in memory and takes at most {}; use cat --rows for ranges",
+                        Thousands(1u << 24));
     }
     for (uint64_t row = r.begin; row < r.end; ++row) rows.push_back(row);
   }
@@ -141,8 +145,10 @@ std::string Layouts(const ColumnInfo& column) {
   std::vector<std::pair<std::string, int>> counts;
   for (const auto& page : column.pages) {
     auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == page.layout; });
-    if (it == counts.end()) counts.emplace_back(page.layout, 1);
-    else ++it->second;
+    if (it == counts.end())
+      counts.emplace_back(page.layout, 1);
+    else
+      ++it->second;
   }
   std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string out;
@@ -160,20 +166,32 @@ Result<int> Columns(const FileArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
   PILUM_ASSIGN_OR_RETURN(auto file, OpenFile(args.file, session->ctx()));
   std::vector<GridColumn> heads = {{"column", ""}, {"type", ""}};
-  if (args.pages) heads.insert(heads.end(), {{"page", "", true}, {"first row", "", true}, {"rows", "", true}});
-  else heads.push_back({"pages", "", true});
+  if (args.pages)
+    heads.insert(heads.end(), {{"page", "", true}, {"first row", "", true}, {"rows", "", true}});
+  else
+    heads.push_back({"pages", "", true});
   heads.insert(heads.end(), {{"bytes", "", true}, {"bytes/row", "", true}, {"encoding", ""}});
   Grid grid(std::move(heads), GridStyle::ForStdout());
   for (const ColumnInfo& c : file->Columns()) {
     if (!args.pages) {
-      PILUM_RETURN_NOT_OK(grid.Add({{c.name}, {c.type}, {Thousands(c.pages.size())}, {Thousands(c.bytes)},
-                                    {PerRow(c.bytes, file->num_rows())}, {Layouts(c)}}));
+      PILUM_RETURN_NOT_OK(grid.Add({{c.name},
+                                    {c.type},
+                                    {Thousands(c.pages.size())},
+                                    {Thousands(c.bytes)},
+                                    {PerRow(c.bytes, file->num_rows())},
+                                    {Layouts(c)}}));
       continue;
     }
     for (size_t p = 0; p < c.pages.size(); ++p) {
       const ColumnPageInfo& page = c.pages[p];
-      PILUM_RETURN_NOT_OK(grid.Add({{c.name}, {c.type}, {Thousands(p)}, {Thousands(page.first_row)}, {Thousands(page.rows)},
-                                    {Thousands(page.bytes)}, {PerRow(page.bytes, page.rows)}, {page.layout}}));
+      PILUM_RETURN_NOT_OK(grid.Add({{c.name},
+                                    {c.type},
+                                    {Thousands(p)},
+                                    {Thousands(page.first_row)},
+                                    {Thousands(page.rows)},
+                                    {Thousands(page.bytes)},
+                                    {PerRow(page.bytes, page.rows)},
+                                    {page.layout}}));
     }
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
@@ -247,7 +265,8 @@ void AddFile(CLI::App* command, const Args& args) {
 }
 
 void AddColumns(CLI::App* command, const Args& args) {
-  command->add_option("--columns,-c", args->columns, "Only these, in this order: a,st.x,\"odd.name\"")->type_name("NAMES");
+  command->add_option("--columns,-c", args->columns, "Only these, in this order: a,st.x,\"odd.name\"")
+      ->type_name("NAMES");
 }
 
 }  // namespace
@@ -258,22 +277,30 @@ void AddFileCommands(CLI::App& app, Action* action) {
   group->footer("Example:\n  pilum file head flights.lance -n 5");
   auto args = std::make_shared<FileArgs>();
 
-  AddFile(Add(group, "info", "Version, rows and sizes, from the file's tail alone", "pilum file info flights.lance", args, action, Info), args);
+  AddFile(Add(group, "info", "Version, rows and sizes, from the file's tail alone", "pilum file info flights.lance",
+              args, action, Info),
+          args);
 
-  CLI::App* schema = Add(group, "schema", "Columns and their types", "pilum file schema flights.lance --metadata", args, action, Schema);
+  CLI::App* schema = Add(group, "schema", "Columns and their types", "pilum file schema flights.lance --metadata", args,
+                         action, Schema);
   AddFile(schema, args);
   schema->add_flag("--metadata", args->metadata, "Metadata of the schema and its fields too");
 
-  CLI::App* head = Add(group, "head", "The first rows", "pilum file head flights.lance -n 5 -c carrier,dep_delay", args, action, Head);
+  CLI::App* head = Add(group, "head", "The first rows", "pilum file head flights.lance -n 5 -c carrier,dep_delay", args,
+                       action, Head);
   AddFile(head, args);
   head->add_option("-n,--rows", args->count, "How many (default: 10)")->type_name("N");
 
   CLI::App* cat = Add(group, "cat", "All rows, or ranges of them, in file order",
                       "pilum file cat flights.lance --rows 1000:2000 --format csv", args, action, Cat);
   AddFile(cat, args);
-  cat->add_option("--rows,-r", args->rows, "Rows 10:20 (half open), 7, or several with commas")->type_name("RANGES")->take_all();
+  cat->add_option("--rows,-r", args->rows, "Rows 10:20 (half open), 7, or several with commas")
+      ->type_name("RANGES")
+      ->take_all()
+      ->allow_extra_args(false);
 
-  CLI::App* take = Add(group, "take", "Rows by number, in the order given", "pilum file take flights.lance 7 3 100:105", args, action, Take);
+  CLI::App* take = Add(group, "take", "Rows by number, in the order given", "pilum file take flights.lance 7 3 100:105",
+                       args, action, Take);
   AddFile(take, args);
   take->add_option("rows", args->rows, "Row numbers from 0, or ranges 10:20 (half open)")->required()->type_name("ROW");
 
@@ -286,13 +313,21 @@ void AddFileCommands(CLI::App& app, Action* action) {
                         "pilum file check flights.lance other.lance", args, action, Check);
   check->add_option("files", args->files, "Lance files")->required()->type_name("FILE");
 
-  CLI::App* convert = Add(group, "convert", "Parquet, CSV, JSON lines, Arrow IPC or Lance (also zipped) into another format",
-                          "pilum file convert flights.parquet flights.lance\n  zcat big.csv.gz | pilum file convert - big.lance", args, action, Convert);
+  CLI::App* convert =
+      Add(group, "convert", "Parquet, CSV, JSON lines, Arrow IPC or Lance (also zipped) into another format",
+          "pilum file convert flights.parquet flights.lance\n  zcat big.csv.gz | pilum file convert - big.lance", args,
+          action, Convert);
   convert->add_option("in", args->file, "What to read; - is standard input")->required()->type_name("IN");
-  convert->add_option("out", args->out, "What to write, by its extension: .lance .parquet .csv .jsonl .arrow; - with --format")
-      ->required()->type_name("OUT");
-  convert->add_option("--format,-f", args->output.format, "csv, jsonl, arrow, parquet or lance (default: by OUT's name)")->type_name("FORMAT");
-  convert->add_option("--version", args->output.version, "Of a Lance file: 2.1 or 2.2 (default: 2.2)")->type_name("VERSION");
+  convert
+      ->add_option("out", args->out,
+                   "What to write, by its extension: .lance .parquet .csv .jsonl .arrow; - with --format")
+      ->required()
+      ->type_name("OUT");
+  convert
+      ->add_option("--format,-f", args->output.format, "csv, jsonl, arrow, parquet or lance (default: by OUT's name)")
+      ->type_name("FORMAT");
+  convert->add_option("--version", args->output.version, "Of a Lance file: 2.1 or 2.2 (default: 2.2)")
+      ->type_name("VERSION");
   AddInputOptions(*convert, &args->input);
 
   for (CLI::App* command : {head, cat, take}) {

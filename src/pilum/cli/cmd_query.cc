@@ -48,8 +48,9 @@ Result<std::shared_ptr<const Snapshot>> OpenQuerySource(const QueryArgs& args, R
     return OpenFileSnapshot(std::move(source), ctx);
   }
   if (IsFolder(args.source + "/_versions")) {
-    return Unsupported("{}: a Lance table; only single Lance files and part stores are queried, so name one of the files in its data/",
-                       args.source);
+    return Unsupported(
+        "{}: a Lance table; only single Lance files and part stores are queried, so name one of the files in its data/",
+        args.source);
   }
   if (args.source.find("://") == std::string::npos && !IsFolder(args.source)) {
     return NotFoundError("{}: no such file or dataset", args.source);
@@ -90,10 +91,12 @@ void PrintStats(const QueryCounts& c, const Session& session) {
 // What had been done when the deadline passed.
 Status AtDeadline(const Status& s, const QueryArgs& args, const QueryCounts* c, const Session& session) {
   if (KindOf(s) != ErrorKind::kDeadline) return s;
-  std::string parts = c ? fmt::format("{} of {} parts read, {} pruned, ", c->units_read, c->units, c->units_pruned) : "";
+  std::string parts =
+      c ? fmt::format("{} of {} parts read, {} pruned, ", c->units_read, c->units, c->units_pruned) : "";
   return MakeError(ErrorKind::kDeadline,
-                   fmt::format("no answer within {:g} s ({}{}, {} read); raise --timeout (0: none) or ask for less", args.timeout, parts,
-                               Plural(session.stats().opens.load(), "object") + " opened", HumanBytes(session.stats().bytes.load())));
+                   fmt::format("no answer within {:g} s ({}{}, {} read); raise --timeout (0: none) or ask for less",
+                               args.timeout, parts, Plural(session.stats().opens.load(), "object") + " opened",
+                               HumanBytes(session.stats().bytes.load())));
 }
 
 Status Drain(QueryResult& result, const QueryArgs& args) {
@@ -140,22 +143,31 @@ Result<int> Query(const QueryArgs& args) {
 
 void AddQueryCommand(CLI::App& app, Action* action) {
   auto args = std::make_shared<QueryArgs>();
-  CLI::App* query = app.add_subcommand("query", "Filtered reads: a SELECT, or a predicate alone, over a dataset or a Lance file");
+  CLI::App* query =
+      app.add_subcommand("query", "Filtered reads: a SELECT, or a predicate alone, over a dataset or a Lance file");
   query->footer(
       "Examples:\n"
       "  pilum query lake/flights \"SELECT carrier, dep_delay FROM t WHERE month = 2 AND dep_delay > 600 LIMIT 10\"\n"
       "  pilum query flights.lance 'tailnum = ?' --param N14228 --format jsonl\n"
       "  pilum query lake/flights \"origin = :o AND day = :d\" --param o=JFK --param d:int=7 --explain");
   query->add_option("source", args->source, "STORE/DATASET, or a Lance file")->required()->type_name("SOURCE");
-  query->add_option("sql", args->sql, "SELECT columns [FROM t] [WHERE predicate] [LIMIT n], or a predicate")->required()->type_name("SQL");
-  query->add_option("--param,-p", args->params,
-                    "A value for the next ? or $n: VALUE; for :name: NAME=VALUE; with a type: NAME:int=7 or :text=7. Without one: "
-                    "null, true, false, numbers, else text")
-      ->type_name("[NAME[:TYPE]=]VALUE")->take_all()->allow_extra_args(false);
-  query->add_flag("--explain", args->explain, "Run it, and print the plan and the counts of every stage instead of rows");
+  query->add_option("sql", args->sql, "SELECT columns [FROM t] [WHERE predicate] [LIMIT n], or a predicate")
+      ->required()
+      ->type_name("SQL");
+  query
+      ->add_option("--param,-p", args->params,
+                   "A value for the next ? or $n: VALUE; for :name: NAME=VALUE; with a type: NAME:int=7 or :text=7. "
+                   "Without one: "
+                   "null, true, false, numbers, else text")
+      ->type_name("[NAME[:TYPE]=]VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  query->add_flag("--explain", args->explain,
+                  "Run it, and print the plan and the counts of every stage instead of rows");
   query->add_flag("--no-index", args->no_index, "Do not use sidecars: scan (the rows are the same)");
   query->add_option("--limit", args->limit, "At most this many rows, beside what the SQL says")->type_name("N");
-  query->add_option("--timeout", args->timeout, "Give up after this many seconds; 0: never (default: 8)")->type_name("SECONDS")
+  query->add_option("--timeout", args->timeout, "Give up after this many seconds; 0: never (default: 8)")
+      ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
   query->add_option("--stats", args->stats, "json: one line of counts on standard error at the end")->type_name("json");
   AddOutputOptions(*query, &args->output);

@@ -31,23 +31,28 @@ using Args = std::shared_ptr<StoreArgs>;
 // "flights.csv: 336,776 rows in 4 new parts (12.3 MB, 0.4 MB of sidecars)", or what was there before.
 std::string PutMessage(const std::string& input, const PutResult& r) {
   std::string name = input == "-" ? "standard input" : input;
-  if (r.new_parts == 0 && r.rows_already_there > 0) return fmt::format("{}: already there: {}\n", name, Plural(r.rows_already_there, "row"));
-  std::string text = fmt::format("{}: {} in {} ({}, {} of sidecars)", name, Plural(r.rows - r.rows_already_there, "row"),
-                                 Plural(r.new_parts, "new part"), HumanBytes(r.part_bytes), HumanBytes(r.sidecar_bytes));
+  if (r.new_parts == 0 && r.rows_already_there > 0)
+    return fmt::format("{}: already there: {}\n", name, Plural(r.rows_already_there, "row"));
+  std::string text =
+      fmt::format("{}: {} in {} ({}, {} of sidecars)", name, Plural(r.rows - r.rows_already_there, "row"),
+                  Plural(r.new_parts, "new part"), HumanBytes(r.part_bytes), HumanBytes(r.sidecar_bytes));
   if (r.rows_already_there > 0) text += fmt::format("; already there: {}", Plural(r.rows_already_there, "row"));
   return text + "\n";
 }
 
 Result<int> Put(const StoreArgs& args) {
   if (!args.batch_id.empty() && args.inputs.size() > 1) {
-    return UsageError("--batch-id names one input; put the {} inputs one by one, each with its own id", args.inputs.size());
+    return UsageError("--batch-id names one input; put the {} inputs one by one, each with its own id",
+                      args.inputs.size());
   }
   PutOptions options;
   options.batch_id = args.batch_id;
   options.new_schema = args.new_schema;
   PILUM_ASSIGN_OR_RETURN(options.target_part_bytes, ParseBytes(args.target));
-  if (args.version == "2.1") options.version = FileVersion::kV2_1;
-  else if (args.version != "2.2") return UsageError("--version {}: parts are written in 2.1 and 2.2", args.version);
+  if (args.version == "2.1")
+    options.version = FileVersion::kV2_1;
+  else if (args.version != "2.2")
+    return UsageError("--version {}: parts are written in 2.1 and 2.2", args.version);
   PILUM_ASSIGN_OR_RETURN(auto reading, ToIngestOptions(args.input));
   PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
   PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
@@ -90,20 +95,29 @@ Result<int> Ls(const StoreArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
   PILUM_ASSIGN_OR_RETURN(auto parts, store->List(session->ctx()));
   if (parts.empty()) return NotFoundError("{}: no parts here; put some rows with `pilum store put`", args.dataset);
-  Grid grid({{"part", ""}, {"rows", "", true}, {"bytes", "", true}, {"index", "", true}, {"prune header", "", true}, {"sidecars", ""}},
+  Grid grid({{"part", ""},
+             {"rows", "", true},
+             {"bytes", "", true},
+             {"index", "", true},
+             {"prune header", "", true},
+             {"sidecars", ""}},
             GridStyle::ForStdout());
   uint64_t rows = 0, bytes = 0, sidecars = 0;
   for (const PartSummary& p : parts) {
     std::string name = args.full_names ? p.name : p.name.substr(0, 12);
-    PILUM_RETURN_NOT_OK(grid.Add({{name + (p.merged ? " (merged)" : "")}, {Thousands(p.rows)}, {Thousands(p.bytes)},
-                                  {Thousands(p.idx_bytes)}, {Thousands(p.idxh_bytes)}, {p.sidecar_state}}));
+    PILUM_RETURN_NOT_OK(grid.Add({{name + (p.merged ? " (merged)" : "")},
+                                  {Thousands(p.rows)},
+                                  {Thousands(p.bytes)},
+                                  {Thousands(p.idx_bytes)},
+                                  {Thousands(p.idxh_bytes)},
+                                  {p.sidecar_state}}));
     rows += p.rows;
     bytes += p.bytes;
     sidecars += p.idx_bytes + p.idxh_bytes;
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
-  PILUM_RETURN_NOT_OK(Print(fmt::format("{}, {}, {} and {} of sidecars\n", Plural(parts.size(), "part"), Plural(rows, "row"),
-                                        HumanBytes(bytes), HumanBytes(sidecars))));
+  PILUM_RETURN_NOT_OK(Print(fmt::format("{}, {}, {} and {} of sidecars\n", Plural(parts.size(), "part"),
+                                        Plural(rows, "row"), HumanBytes(bytes), HumanBytes(sidecars))));
   return kExitOk;
 }
 
@@ -119,7 +133,8 @@ Result<int> Check(const StoreArgs& args) {
     PILUM_RETURN_NOT_OK(Print(fmt::format("{}: sound, {}\n", args.dataset, Plural(parts.size(), "part"))));
     return kExitOk;
   }
-  PILUM_RETURN_NOT_OK(Print(fmt::format("{}: {} in {}\n", args.dataset, Plural(faults.size(), "fault"), Plural(parts.size(), "part"))));
+  PILUM_RETURN_NOT_OK(
+      Print(fmt::format("{}: {} in {}\n", args.dataset, Plural(faults.size(), "fault"), Plural(parts.size(), "part"))));
   return kExitError;
 }
 
@@ -143,13 +158,18 @@ void AddStoreCommands(CLI::App& app, Action* action) {
 
   CLI::App* put = Add(group, "put", "Rows into immutable parts with sidecars; the same input again adds nothing",
                       "pilum store put lake/flights flights.csv.gz --null NA --null ''", args, action, Put);
-  put->add_option("inputs", args->inputs, "Parquet, CSV, JSON lines, Arrow IPC or Lance files (also .zip or .gz); - is standard input")
-      ->required()->type_name("INPUT");
-  put->add_option("--batch-id", args->batch_id,
-                  "Names this batch: a retry with it adds nothing, and rows that are there already are added under a new one")
+  put->add_option("inputs", args->inputs,
+                  "Parquet, CSV, JSON lines, Arrow IPC or Lance files (also .zip or .gz); - is standard input")
+      ->required()
+      ->type_name("INPUT");
+  put->add_option(
+         "--batch-id", args->batch_id,
+         "Names this batch: a retry with it adds nothing, and rows that are there already are added under a new one")
       ->type_name("ID");
-  put->add_flag("--new-schema", args->new_schema, "Allow a column whose type queries could not unite with the dataset's");
-  put->add_option("--target-part-bytes", args->target, "Start a new part at about this size (default: 1GiB)")->type_name("SIZE");
+  put->add_flag("--new-schema", args->new_schema,
+                "Allow a column whose type queries could not unite with the dataset's");
+  put->add_option("--target-part-bytes", args->target, "Start a new part at about this size (default: 1GiB)")
+      ->type_name("SIZE");
   put->add_option("--version", args->version, "Of the Lance files: 2.1 or 2.2 (default: 2.2)")->type_name("VERSION");
   AddInputOptions(*put, &args->input);
 

@@ -32,7 +32,9 @@ int ExitCodeOf(const Status& status) {
 }
 
 void AddRunOptions(CLI::App& command, RunOptions* options) {
-  command.add_option("--memory-limit", options->memory_limit, "Most memory for rows, e.g. 512MB or 2GB (default: no limit)")
+  command
+      .add_option("--memory-limit", options->memory_limit,
+                  "Most memory for rows, e.g. 512MB or 2GB (default: no limit)")
       ->type_name("SIZE");
 }
 
@@ -89,7 +91,8 @@ Result<std::unique_ptr<Session>> Session::Make(const RunOptions& options) {
     s->ctx_.pool = s->pool_.get();
   }
   if (options.timeout && *options.timeout > 0) {
-    if (*options.timeout > 1e9) return UsageError("--timeout {}: that is over 30 years; 0 means no deadline", *options.timeout);
+    if (*options.timeout > 1e9)
+      return UsageError("--timeout {}: that is over 30 years; 0 means no deadline", *options.timeout);
     s->ctx_.deadline = s->start_ + std::chrono::microseconds(static_cast<int64_t>(*options.timeout * 1e6));
   }
   return s;
@@ -104,20 +107,28 @@ double Session::seconds() const {
 // --- input options
 
 void AddInputOptions(CLI::App& command, InputOptions* options) {
-  command.add_option("--input-format", options->format, "auto, parquet, csv, jsonl, arrow or lance (default: by content, then name)")
+  command
+      .add_option("--input-format", options->format,
+                  "auto, parquet, csv, jsonl, arrow or lance (default: by content, then name)")
       ->type_name("FORMAT");
-  command.add_option("--null", options->nulls, "CSV: an unquoted field text that means null; give it again for more, '' for empty "
-                                               "(default: empty, NA, N/A, NULL, null)")
-      ->type_name("TEXT")->take_all();
-  command.add_option("--delimiter", options->delimiter, "CSV: the field separator, one character or 'tab' (default: comma; tab for .tsv)")
+  command
+      .add_option("--null", options->nulls,
+                  "CSV: an unquoted field text that means null; give it again for more, '' for empty "
+                  "(default: empty, NA, N/A, NULL, null)")
+      ->type_name("TEXT")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--delimiter", options->delimiter,
+                  "CSV: the field separator, one character or 'tab' (default: comma; tab for .tsv)")
       ->type_name("CHAR");
 }
 
 Result<IngestOptions> ToIngestOptions(const InputOptions& options) {
   IngestOptions out;
   static const std::map<std::string, InputFormat> kFormats = {
-      {"auto", InputFormat::kAuto}, {"parquet", InputFormat::kParquet}, {"csv", InputFormat::kCsv},
-      {"jsonl", InputFormat::kJsonLines}, {"arrow", InputFormat::kArrow}, {"lance", InputFormat::kLance}};
+      {"auto", InputFormat::kAuto},       {"parquet", InputFormat::kParquet}, {"csv", InputFormat::kCsv},
+      {"jsonl", InputFormat::kJsonLines}, {"arrow", InputFormat::kArrow},     {"lance", InputFormat::kLance}};
   auto it = kFormats.find(options.format);
   if (it == kFormats.end()) {
     return UsageError("--input-format {}: not one of auto, parquet, csv, jsonl, arrow, lance", options.format);
@@ -165,7 +176,9 @@ std::string HumanBytes(uint64_t n) {
   return fmt::format("{:.1f} {}", v, kUnits[u]);
 }
 
-std::string Plural(uint64_t n, std::string_view noun) { return fmt::format("{} {}{}", Thousands(n), noun, n == 1 ? "" : "s"); }
+std::string Plural(uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", Thousands(n), noun, n == 1 ? "" : "s");
+}
 
 Result<uint64_t> ParseBytes(const std::string& text) {
   double value = 0;
@@ -173,9 +186,20 @@ Result<uint64_t> ParseBytes(const std::string& text) {
   std::string unit(rest, text.data() + text.size());
   unit.erase(0, unit.find_first_not_of(' '));
   for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  static const std::map<std::string, double> kUnits = {
-      {"", 1}, {"b", 1}, {"k", 1e3}, {"kb", 1e3}, {"m", 1e6}, {"mb", 1e6}, {"g", 1e9}, {"gb", 1e9}, {"t", 1e12}, {"tb", 1e12},
-      {"kib", 1024.0}, {"mib", 1048576.0}, {"gib", 1073741824.0}, {"tib", 1099511627776.0}};
+  static const std::map<std::string, double> kUnits = {{"", 1},
+                                                       {"b", 1},
+                                                       {"k", 1e3},
+                                                       {"kb", 1e3},
+                                                       {"m", 1e6},
+                                                       {"mb", 1e6},
+                                                       {"g", 1e9},
+                                                       {"gb", 1e9},
+                                                       {"t", 1e12},
+                                                       {"tb", 1e12},
+                                                       {"kib", 1024.0},
+                                                       {"mib", 1048576.0},
+                                                       {"gib", 1073741824.0},
+                                                       {"tib", 1099511627776.0}};
   auto it = kUnits.find(unit);
   if (ec != std::errc() || it == kUnits.end() || !(value >= 1) || value * it->second > 9e18) {
     return UsageError("'{}' is not a size; write e.g. 100MB, 2GB or 512MiB", text);
@@ -201,9 +225,12 @@ Result<std::vector<std::vector<NamePart>>> SplitNames(const std::string& text) {
       part.quoted = true;
       size_t end = i + 1;
       for (; end < text.size(); ++end) {
-        if (text[end] != '"') part.name.push_back(text[end]);
-        else if (end + 1 < text.size() && text[end + 1] == '"') part.name.push_back(text[end++]);
-        else break;
+        if (text[end] != '"')
+          part.name.push_back(text[end]);
+        else if (end + 1 < text.size() && text[end + 1] == '"')
+          part.name.push_back(text[end++]);
+        else
+          break;
       }
       if (end >= text.size()) return UsageError("--columns {}: a quote is left open", text);
       i = end;
@@ -252,14 +279,18 @@ Result<std::vector<RowRange>> ParseRowRanges(const std::vector<std::string>& tex
       at = comma + 1;
       RowRange r;
       size_t colon = piece.find(':');
-      bool ok = colon == std::string_view::npos ? number(piece, &r.begin) : (colon == 0 || number(piece.substr(0, colon), &r.begin));
-      if (colon == std::string_view::npos) r.end = r.begin + 1;
-      else if (colon + 1 == piece.size()) r.end = num_rows;
-      else ok = ok && number(piece.substr(colon + 1), &r.end);
+      bool ok = colon == std::string_view::npos ? number(piece, &r.begin)
+                                                : (colon == 0 || number(piece.substr(0, colon), &r.begin));
+      if (colon == std::string_view::npos)
+        r.end = r.begin + 1;
+      else if (colon + 1 == piece.size())
+        r.end = num_rows;
+      else
+        ok = ok && number(piece.substr(colon + 1), &r.end);
       if (!ok || r.end < r.begin) return UsageError("'{}' is not a row (7) or a range of rows (10:20)", piece);
       if (r.end > num_rows) {
-        return UsageError("row {} is past the end: the file has {}", colon == std::string_view::npos ? r.begin : r.end - 1,
-                          Plural(num_rows, "row"));
+        return UsageError("row {} is past the end: the file has {}",
+                          colon == std::string_view::npos ? r.begin : r.end - 1, Plural(num_rows, "row"));
       }
       out.push_back(r);
     }

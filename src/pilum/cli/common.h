@@ -27,8 +27,15 @@ namespace pilum::cli {
 
 // Documented in docs/guides/cli.md; scripts rely on them.
 enum ExitCode {
-  kExitOk = 0, kExitError = 1, kExitUsage = 2, kExitNotFound = 3, kExitCorrupt = 4, kExitUnsupported = 5, kExitDeadline = 6,
-  kExitMemory = 7, kExitInterrupted = 130,
+  kExitOk = 0,
+  kExitError = 1,
+  kExitUsage = 2,
+  kExitNotFound = 3,
+  kExitCorrupt = 4,
+  kExitUnsupported = 5,
+  kExitDeadline = 6,
+  kExitMemory = 7,
+  kExitInterrupted = 130,
 };
 int ExitCodeOf(const Status& status);
 
@@ -42,8 +49,8 @@ std::string CompletionScript(const CLI::App& app, std::string_view shell);
 
 // Options of every command that reads.
 struct RunOptions {
-  std::string memory_limit;           // "2GB"; empty: none
-  std::optional<double> timeout;      // seconds; 0 or none: no deadline
+  std::string memory_limit;       // "2GB"; empty: none
+  std::optional<double> timeout;  // seconds; 0 or none: no deadline
 };
 void AddRunOptions(CLI::App& command, RunOptions* options);
 
@@ -79,8 +86,8 @@ Result<IngestOptions> ToIngestOptions(const InputOptions& options);
 
 Status Print(std::string_view text);  // to standard output; kCancelled when its reader is gone
 
-std::string Thousands(uint64_t n);          // 336,776
-std::string HumanBytes(uint64_t n);         // 12.3 MB (powers of 1000)
+std::string Thousands(uint64_t n);                      // 336,776
+std::string HumanBytes(uint64_t n);                     // 12.3 MB (powers of 1000)
 std::string Plural(uint64_t n, std::string_view noun);  // "1 row", "1,024 rows"
 Result<uint64_t> ParseBytes(const std::string& text);   // 64, 100KB, 2GB, 512MiB
 

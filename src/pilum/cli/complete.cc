@@ -10,7 +10,7 @@ struct Word {
   std::string text, what;
 };
 struct Node {
-  std::string path;  // "file info"; empty at the top
+  std::string path;         // "file info"; empty at the top
   std::vector<Word> words;  // subcommands, then options
 };
 
@@ -23,12 +23,15 @@ std::string FirstLine(std::string s) {
 
 void Walk(const CLI::App& app, const std::string& path, std::vector<Node>* out) {
   Node node{path, {}};
-  for (const CLI::App* sub : app.get_subcommands({})) node.words.push_back({sub->get_name(), FirstLine(sub->get_description())});
+  for (const CLI::App* sub : app.get_subcommands({}))
+    node.words.push_back({sub->get_name(), FirstLine(sub->get_description())});
   for (const CLI::Option* opt : app.get_options()) {
-    for (const std::string& name : opt->get_lnames()) node.words.push_back({"--" + name, FirstLine(opt->get_description())});
+    for (const std::string& name : opt->get_lnames())
+      node.words.push_back({"--" + name, FirstLine(opt->get_description())});
   }
   out->push_back(node);
-  for (const CLI::App* sub : app.get_subcommands({})) Walk(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), out);
+  for (const CLI::App* sub : app.get_subcommands({}))
+    Walk(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), out);
 }
 
 // What follows an option that takes one of few values.
@@ -50,8 +53,10 @@ std::string PathLoop(const std::vector<Node>& nodes, std::string_view words) {
   for (const Node& n : nodes) {
     if (!n.path.empty()) cases += (cases.empty() ? "" : "|") + fmt::format("\"{}\"", n.path);
   }
-  return fmt::format("  local path=\"\" word next\n  for word in {}; do\n    next=\"${{path:+$path }}$word\"\n"
-                     "    case \"$next\" in {}) path=\"$next\" ;; esac\n  done\n", words, cases);
+  return fmt::format(
+      "  local path=\"\" word next\n  for word in {}; do\n    next=\"${{path:+$path }}$word\"\n"
+      "    case \"$next\" in {}) path=\"$next\" ;; esac\n  done\n",
+      words, cases);
 }
 
 std::string Bash(const std::vector<Node>& nodes) {
@@ -59,7 +64,8 @@ std::string Bash(const std::vector<Node>& nodes) {
   s += "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n";
   s += PathLoop(nodes, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"");
   s += "  case \"$prev\" in\n";
-  for (const auto& [option, values] : kValues) s += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", option, values);
+  for (const auto& [option, values] : kValues)
+    s += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", option, values);
   s += "  esac\n  local words=\"\"\n  case \"$path\" in\n";
   for (const Node& n : nodes) s += fmt::format("    \"{}\") words=\"{}\" ;;\n", n.path, WordList(n));
   s += "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n";
@@ -72,7 +78,9 @@ std::string ZshQuoted(std::string text) {
 }
 
 std::string Zsh(const std::vector<Node>& nodes) {
-  std::string s = "#compdef pilum\n# zsh completion of pilum: source <(pilum completion zsh), or save as _pilum in a folder of $fpath\n_pilum() {\n";
+  std::string s =
+      "#compdef pilum\n# zsh completion of pilum: source <(pilum completion zsh), or save as _pilum in a folder of "
+      "$fpath\n_pilum() {\n";
   s += PathLoop(nodes, "${words[2,CURRENT-1]}");
   s += "  case \"${words[CURRENT-1]}\" in\n";
   for (const auto& [option, values] : kValues) s += fmt::format("    {}) compadd -- {}; return ;;\n", option, values);
@@ -100,22 +108,25 @@ std::string FishQuoted(const std::string& text) {
 }
 
 std::string Fish(const std::vector<Node>& nodes) {
-  std::string s = "# fish completion of pilum: pilum completion fish | source\n"
-                  "function __pilum_at\n  set -l path\n  for word in (commandline -opc)[2..-1]\n"
-                  "    set -l next (string trim \"$path $word\")\n    switch $next\n      case";
+  std::string s =
+      "# fish completion of pilum: pilum completion fish | source\n"
+      "function __pilum_at\n  set -l path\n  for word in (commandline -opc)[2..-1]\n"
+      "    set -l next (string trim \"$path $word\")\n    switch $next\n      case";
   for (const Node& n : nodes) {
     if (!n.path.empty()) s += " " + FishQuoted(n.path);
   }
   s += "\n        set path $next\n    end\n  end\n  test \"$path\" = \"$argv\"\nend\n";
   for (const Node& n : nodes) {
-    std::string at = fmt::format("complete -c pilum -n {}", FishQuoted("__pilum_at " + (n.path.empty() ? "''" : n.path)));
+    std::string at =
+        fmt::format("complete -c pilum -n {}", FishQuoted("__pilum_at " + (n.path.empty() ? "''" : n.path)));
     for (const Word& w : n.words) {
       bool option = w.text.starts_with("--");
       std::string values;
       for (const auto& [name, list] : kValues) {
         if (name == w.text && !n.path.empty()) values = " -x -a " + FishQuoted(list);
       }
-      s += fmt::format("{} {} {}{} -d {}\n", at, option ? "-l" : "-f -a", option ? w.text.substr(2) : w.text, values, FishQuoted(w.what));
+      s += fmt::format("{} {} {}{} -d {}\n", at, option ? "-l" : "-f -a", option ? w.text.substr(2) : w.text, values,
+                       FishQuoted(w.what));
     }
   }
   return s;

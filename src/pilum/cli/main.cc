@@ -20,7 +20,8 @@ namespace {
 std::string CpuKernels() {
   std::string s;
   if (__builtin_cpu_supports("avx2")) s += " avx2";
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) s += " avx512";
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    s += " avx512";
   if (__builtin_cpu_supports("avx512vbmi2")) s += " avx512vbmi2";
   return s.empty() ? " portable" : s;
 }
@@ -34,8 +35,10 @@ std::string OneLine(std::string text) {
   std::string out;
   for (char c : text) {
     bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (!control) out += c;
-    else if (!out.empty() && out.back() != ' ') out += ' ';
+    if (!control)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
   }
   return out;
 }
@@ -67,9 +70,11 @@ int Main(int argc, char** argv) {
   CLI::App app("Pilum: reads, writes and queries Lance files and part stores", "pilum");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
-  app.footer("Example:\n  pilum query lake/flights \"SELECT * FROM t WHERE dep_delay > 600\"\n\n"
-             "PILUM_THREADS sets the threads of a read. Exit codes: 0 ok, 1 error or faults found, 2 usage or query, 3 not found,\n"
-             "4 corrupt, 5 unsupported, 6 deadline, 7 memory limit, 130 Ctrl-C.");
+  app.footer(
+      "Example:\n  pilum query lake/flights \"SELECT * FROM t WHERE dep_delay > 600\"\n\n"
+      "PILUM_THREADS sets the threads of a read. Exit codes: 0 ok, 1 error or faults found, 2 usage or query, 3 not "
+      "found,\n"
+      "4 corrupt, 5 unsupported, 6 deadline, 7 memory limit, 130 Ctrl-C.");
   Action action;
   AddFileCommands(app, &action);
   AddStoreCommands(app, &action);

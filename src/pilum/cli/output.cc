@@ -64,8 +64,10 @@ class LanceWriter : public RowWriter {
 Result<std::unique_ptr<RowWriter>> MakeLance(const OutputOptions& options, const std::string& path,
                                              std::shared_ptr<arrow::Schema> schema) {
   WriteOptions writing;
-  if (options.version == "2.1") writing.version = FileVersion::kV2_1;
-  else if (options.version != "2.2") return UsageError("--version {}: Lance files are written in 2.1 and 2.2", options.version);
+  if (options.version == "2.1")
+    writing.version = FileVersion::kV2_1;
+  else if (options.version != "2.2")
+    return UsageError("--version {}: Lance files are written in 2.1 and 2.2", options.version);
   std::unique_ptr<ByteSink> sink;
   if (path == "-") {
     sink = std::make_unique<StdoutSink>();
@@ -79,11 +81,14 @@ Result<std::unique_ptr<RowWriter>> MakeLance(const OutputOptions& options, const
 }  // namespace
 
 void AddOutputOptions(CLI::App& command, OutputOptions* options) {
-  command.add_option("--format,-f", options->format,
-                     "table, csv, jsonl, arrow (IPC stream), parquet or lance (default: by --output's name; else a table on a "
-                     "terminal, csv in a pipe)")
+  command
+      .add_option(
+          "--format,-f", options->format,
+          "table, csv, jsonl, arrow (IPC stream), parquet or lance (default: by --output's name; else a table on a "
+          "terminal, csv in a pipe)")
       ->type_name("FORMAT");
-  command.add_option("--output,-o", options->output, "Write to this file, which appears when it is complete")->type_name("FILE");
+  command.add_option("--output,-o", options->output, "Write to this file, which appears when it is complete")
+      ->type_name("FILE");
 }
 
 std::string FormatOfName(const std::string& path) {
@@ -99,12 +104,14 @@ std::string FormatOfName(const std::string& path) {
   return "";
 }
 
-Result<std::unique_ptr<RowWriter>> RowWriter::Make(const OutputOptions& options, std::shared_ptr<arrow::Schema> schema) {
+Result<std::unique_ptr<RowWriter>> RowWriter::Make(const OutputOptions& options,
+                                                   std::shared_ptr<arrow::Schema> schema) {
   const std::string path = options.output.empty() ? "-" : options.output;
   std::string format = options.format;
   if (format == "auto" && path != "-") {
     format = FormatOfName(path);
-    if (format.empty()) return UsageError("{}: its name says no format; add --format csv, jsonl, arrow, parquet or lance", path);
+    if (format.empty())
+      return UsageError("{}: its name says no format; add --format csv, jsonl, arrow, parquet or lance", path);
   }
   if (format == "auto") format = ::isatty(STDOUT_FILENO) ? "table" : "csv";
   const bool binary = format == "arrow" || format == "parquet" || format == "lance";
@@ -121,7 +128,8 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(const OutputOptions& options,
                                                                {"arrow", OutputFormat::kArrow},
                                                                {"parquet", OutputFormat::kParquet}};
   auto it = kFormats.find(format);
-  if (it == kFormats.end()) return UsageError("--format {}: not one of table, csv, jsonl, arrow, parquet, lance", format);
+  if (it == kFormats.end())
+    return UsageError("--format {}: not one of table, csv, jsonl, arrow, parquet, lance", format);
   PILUM_ASSIGN_OR_RETURN(auto sink, TableSink::Make(it->second, path, std::move(schema)));
   return std::make_unique<SinkWriter>(std::move(sink));
 }

@@ -18,7 +18,8 @@ struct Parts {
 
 bool IsName(std::string_view s) {
   if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return std::all_of(s.begin(), s.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 Parts Split(const std::string& text) {
@@ -41,12 +42,15 @@ ScalarPtr Number(const std::string& s) {
   size_t i = s.starts_with('-') ? 1 : 0, digits = 0, point = 0;
   bool exponent = false, bad = i == s.size();
   for (size_t k = i; k < s.size() && !bad; ++k) {
-    if (std::isdigit(static_cast<unsigned char>(s[k]))) digits += exponent ? 0 : 1;
-    else if (s[k] == '.' && !point && !exponent && k > i && k + 1 < s.size()) point = k;
+    if (std::isdigit(static_cast<unsigned char>(s[k])))
+      digits += exponent ? 0 : 1;
+    else if (s[k] == '.' && !point && !exponent && k > i && k + 1 < s.size())
+      point = k;
     else if ((s[k] == 'e' || s[k] == 'E') && !exponent && digits) {
       exponent = true;
       if (k + 1 < s.size() && (s[k + 1] == '+' || s[k + 1] == '-')) ++k;
-    } else bad = true;
+    } else
+      bad = true;
   }
   if (bad || digits == 0 || !std::isdigit(static_cast<unsigned char>(s.back()))) return nullptr;
   const char *begin = s.data(), *end = begin + s.size();
@@ -76,7 +80,8 @@ Result<ScalarPtr> Inferred(const std::string& value) {
 // Types whose literals are texts in SQL too (date, timestamp, decimal) stay text: they take the other side's type.
 Result<ScalarPtr> Typed(const std::string& type, const std::string& value) {
   auto bad = [&] { return UsageError("--param: '{}' is not {}", value, type); };
-  if (type == "text" || type == "string" || type == "date" || type == "time" || type == "timestamp" || type == "decimal" || type == "uuid") {
+  if (type == "text" || type == "string" || type == "date" || type == "time" || type == "timestamp" ||
+      type == "decimal" || type == "uuid") {
     return Text(value);
   }
   if (type == "null") return std::make_shared<arrow::NullScalar>();
@@ -94,7 +99,9 @@ Result<ScalarPtr> Typed(const std::string& type, const std::string& value) {
     if (!scalar.ok()) return bad();
     return *scalar;
   }
-  return UsageError("--param: unknown type '{}'; there are int, double, bool, text, date, time, timestamp, decimal, uuid, null", type);
+  return UsageError(
+      "--param: unknown type '{}'; there are int, double, bool, text, date, time, timestamp, decimal, uuid, null",
+      type);
 }
 
 }  // namespace

@@ -9,8 +9,9 @@
 
 namespace pilum::cli {
 
-// [NAME][:TYPE]=VALUE, or VALUE alone. Without a type the value is read as JSON would be: null, true, false, a number, "text";
-// anything else is text. A value alone that holds '=' after a name-like start needs a leading '='. kUsage otherwise.
+// [NAME][:TYPE]=VALUE, or VALUE alone. Without a type the value is read as JSON would be: null, true, false, a number,
+// "text"; anything else is text. A value alone that holds '=' after a name-like start needs a leading '='. kUsage
+// otherwise.
 Result<Params> ParseParams(const std::vector<std::string>& texts);
 
 }  // namespace pilum::cli

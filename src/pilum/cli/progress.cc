@@ -35,7 +35,10 @@ class CountingReader : public arrow::RecordBatchReader {
 }  // namespace
 
 Progress::Progress(std::string label, uint64_t total_rows)
-    : label_(std::move(label)), total_(total_rows), start_(std::chrono::steady_clock::now()), last_(start_ + kFirst - kEvery) {
+    : label_(std::move(label)),
+      total_(total_rows),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_ + kFirst - kEvery) {
   const char* term = std::getenv("TERM");
   on_ = ::isatty(STDERR_FILENO) && term && std::string_view(term) != "dumb";
 }
@@ -68,7 +71,8 @@ void Progress::Draw() {
   std::fflush(stderr);
 }
 
-std::shared_ptr<arrow::RecordBatchReader> WithProgress(std::shared_ptr<arrow::RecordBatchReader> input, Progress* progress) {
+std::shared_ptr<arrow::RecordBatchReader> WithProgress(std::shared_ptr<arrow::RecordBatchReader> input,
+                                                       Progress* progress) {
   return std::make_shared<CountingReader>(std::move(input), progress);
 }
 

@@ -26,6 +26,7 @@ class Progress {
 };
 
 // `input` as it is, counted. `progress` must outlive it.
-std::shared_ptr<arrow::RecordBatchReader> WithProgress(std::shared_ptr<arrow::RecordBatchReader> input, Progress* progress);
+std::shared_ptr<arrow::RecordBatchReader> WithProgress(std::shared_ptr<arrow::RecordBatchReader> input,
+                                                       Progress* progress);
 
 }  // namespace pilum::cli

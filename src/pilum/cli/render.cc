@@ -59,11 +59,12 @@ bool IsNumber(const arrow::DataType& type) {
 std::vector<GridColumn> ColumnsOf(const arrow::Schema& schema) {
   std::vector<GridColumn> columns;
   for (const auto& field : schema.fields()) {
-    std::string type = field->type()->id() == arrow::Type::EXTENSION
-                           ? static_cast<const arrow::ExtensionType&>(*field->type()).extension_name()
-                       : field->type()->id() == arrow::Type::DICTIONARY
-                           ? static_cast<const arrow::DictionaryType&>(*field->type()).value_type()->ToString() + " (dict)"
-                           : field->type()->ToString();
+    std::string type =
+        field->type()->id() == arrow::Type::EXTENSION
+            ? static_cast<const arrow::ExtensionType&>(*field->type()).extension_name()
+        : field->type()->id() == arrow::Type::DICTIONARY
+            ? static_cast<const arrow::DictionaryType&>(*field->type()).value_type()->ToString() + " (dict)"
+            : field->type()->ToString();
     columns.push_back({field->name(), std::move(type), IsNumber(*field->type())});
   }
   return columns;
@@ -81,9 +82,12 @@ GridStyle GridStyle::ForStdout() {
   GridStyle style;
   if (!::isatty(STDOUT_FILENO)) return style;
   winsize size = {};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
-  else if (const char* columns = std::getenv("COLUMNS")) style.width = std::max(20, std::atoi(columns));
-  else style.width = 80;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = size.ws_col;
+  else if (const char* columns = std::getenv("COLUMNS"))
+    style.width = std::max(20, std::atoi(columns));
+  else
+    style.width = 80;
   const char* term = std::getenv("TERM");
   style.color = !std::getenv("NO_COLOR") && term && std::string_view(term) != "dumb";
   return style;
@@ -173,8 +177,10 @@ Status TableRenderer::Write(const arrow::RecordBatch& batch) {
     std::vector<GridCell> row;
     for (const auto& column : batch.columns()) {
       GridCell cell;
-      if (column->IsNull(i)) cell = {"null", true};
-      else AppendValueText(*column, i, TextStyle::kTable, &cell.text);
+      if (column->IsNull(i))
+        cell = {"null", true};
+      else
+        AppendValueText(*column, i, TextStyle::kTable, &cell.text);
       row.push_back(std::move(cell));
     }
     PILUM_RETURN_NOT_OK(grid_.Add(std::move(row)));

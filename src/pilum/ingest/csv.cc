@@ -1,5 +1,5 @@
-// CSV through Arrow's reader, in two passes: the first reads every column that the dataset does not fix as text and infers
-// its type from all rows (and finds ragged rows before anything is written), the second converts.
+// CSV through Arrow's reader, in two passes: the first reads every column that the dataset does not fix as text and
+// infers its type from all rows (and finds ragged rows before anything is written), the second converts.
 #include <arrow/array.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
@@ -53,10 +53,12 @@ Status CsvError(const LocalInput& input, const Status& s) {
   std::string text = s.message();
   std::replace(text.begin(), text.end(), '\n', ' ');
   if (IsRowTooLong(s)) {
-    return MakeError(ErrorKind::kUnsupported, fmt::format("{}: a row is longer than 1 GiB (is a quote left open?)", input.name));
+    return MakeError(ErrorKind::kUnsupported,
+                     fmt::format("{}: a row is longer than 1 GiB (is a quote left open?)", input.name));
   }
   if (text.find("UTF8") != std::string::npos) text += "; only UTF-8 is read: convert the file first, e.g. with iconv";
-  if (text.find("Empty CSV") != std::string::npos) text = "an empty file; a CSV file starts with a line of column names";
+  if (text.find("Empty CSV") != std::string::npos)
+    text = "an empty file; a CSV file starts with a line of column names";
   return MakeError(ErrorKind::kCorrupt, fmt::format("{}: {}", input.name, text));
 }
 
@@ -67,7 +69,8 @@ Result<std::vector<std::string>> HeaderOf(const CsvFile& file) {
 }
 
 // The first pass over `unknown` columns: their types.
-Result<std::vector<std::shared_ptr<arrow::DataType>>> InferTypes(const CsvFile& file, const std::vector<std::string>& unknown,
+Result<std::vector<std::shared_ptr<arrow::DataType>>> InferTypes(const CsvFile& file,
+                                                                 const std::vector<std::string>& unknown,
                                                                  const std::string& first_column) {
   arrow::csv::ConvertOptions convert = file.Convert();
   convert.include_columns = unknown;
@@ -80,7 +83,8 @@ Result<std::vector<std::shared_ptr<arrow::DataType>>> InferTypes(const CsvFile& 
     PILUM_RETURN_NOT_OK(reader->ReadNext(&batch));
     if (!batch) break;
     for (size_t c = 0; c < columns.size(); ++c) {
-      const auto& values = arrow::internal::checked_cast<const arrow::StringArray&>(*batch->column(static_cast<int>(c)));
+      const auto& values =
+          arrow::internal::checked_cast<const arrow::StringArray&>(*batch->column(static_cast<int>(c)));
       for (int64_t i = 0; i < values.length() && !columns[c].settled(); ++i) {
         if (!values.IsNull(i)) columns[c].Add(values.GetView(i));
       }
@@ -93,8 +97,8 @@ Result<std::vector<std::shared_ptr<arrow::DataType>>> InferTypes(const CsvFile& 
 
 class CsvReader : public arrow::RecordBatchReader {
  public:
-  CsvReader(LocalInput input, std::shared_ptr<arrow::csv::StreamingReader> reader, std::shared_ptr<arrow::Schema> schema,
-            arrow::MemoryPool* pool)
+  CsvReader(LocalInput input, std::shared_ptr<arrow::csv::StreamingReader> reader,
+            std::shared_ptr<arrow::Schema> schema, arrow::MemoryPool* pool)
       : input_(std::move(input)), reader_(std::move(reader)), schema_(std::move(schema)), pool_(pool) {}
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {

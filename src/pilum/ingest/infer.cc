@@ -7,8 +7,15 @@ namespace pilum::ingest {
 namespace {
 
 enum Bit : uint32_t {
-  kInt64 = 1, kUint64 = 2, kDouble = 4, kBool = 8, kDate = 16,
-  kMicros = 32, kNanos = 64, kZonedMicros = 128, kZonedNanos = 256,
+  kInt64 = 1,
+  kUint64 = 2,
+  kDouble = 4,
+  kBool = 8,
+  kDate = 16,
+  kMicros = 32,
+  kNanos = 64,
+  kZonedMicros = 128,
+  kZonedNanos = 256,
 };
 constexpr uint32_t kNumbers = kInt64 | kUint64 | kDouble;
 constexpr uint32_t kTimes = kDate | kMicros | kNanos | kZonedMicros | kZonedNanos;
@@ -34,9 +41,11 @@ uint32_t NumberBits(std::string_view value, uint32_t mask) {
   }
   uint32_t bits = 0;
   uint64_t u;
-  if ((mask & kUint64) && arrow::internal::ParseValue<arrow::UInt64Type>(value.data(), value.size(), &u)) bits |= kUint64;
+  if ((mask & kUint64) && arrow::internal::ParseValue<arrow::UInt64Type>(value.data(), value.size(), &u))
+    bits |= kUint64;
   double d;
-  if ((mask & kDouble) && arrow::internal::ParseValue<arrow::DoubleType>(value.data(), value.size(), &d)) bits |= kDouble;
+  if ((mask & kDouble) && arrow::internal::ParseValue<arrow::DoubleType>(value.data(), value.size(), &d))
+    bits |= kDouble;
   return bits;
 }
 

@@ -1,5 +1,5 @@
-// Streams of Arrow batches from Parquet, CSV, JSON lines, Arrow IPC (file or stream) and Lance files. The only folder that
-// includes parquet/, arrow/csv, arrow/json. Bounded memory. Called by cli.
+// Streams of Arrow batches from Parquet, CSV, JSON lines, Arrow IPC (file or stream) and Lance files. The only folder
+// that includes parquet/, arrow/csv, arrow/json. Bounded memory. Called by cli.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ namespace pilum {
 enum class InputFormat { kAuto, kParquet, kCsv, kJsonLines, kArrow, kLance };
 
 struct IngestOptions {
-  InputFormat format = InputFormat::kAuto;   // kAuto: by content (magic), then by extension
-  // CSV: which unquoted field texts are null. Default: empty, NA, NULL, null, NaN is not (it is a float). Quoted: never.
+  InputFormat format = InputFormat::kAuto;  // kAuto: by content (magic), then by extension
+  // CSV: which unquoted field texts are null. Default: empty, NA, NULL, null, NaN is not (it is a float). Quoted:
+  // never.
   std::vector<std::string> null_values = {"", "NA", "N/A", "NULL", "null"};
   char delimiter = ',';
   // Types already fixed by the dataset: CSV and JSON infer only what this does not fix.
@@ -27,7 +28,8 @@ struct IngestOptions {
 };
 
 // CSV and JSON types are inferred over the whole input in a first pass (integers -> int64, then double, bool, date,
-// timestamp, else text), so that a late row cannot contradict an early guess. A ".zip" or ".gz" of one such file is taken too.
+// timestamp, else text), so that a late row cannot contradict an early guess. A ".zip" or ".gz" of one such file is
+// taken too.
 Result<std::shared_ptr<arrow::RecordBatchReader>> OpenInput(const std::string& path, const IngestOptions& options,
                                                             const ReadContext& ctx);
 

@@ -63,12 +63,14 @@ TEST_F(IngestTest, CsvTypesComeFromAllRows) {
 }
 
 TEST_F(IngestTest, CsvInference) {
-  EXPECT_EQ(Types(File("t.csv", "i,u,f,b,d,t,tz,n,z,zip,s\n"
-                                "1,18446744073709551615,1.5,true,2024-02-29,2024-02-29T10:00:00.5,2024-02-29T10:00:00Z,"
-                                "2024-02-29T10:00:00.123456789,,01234,x\n-1,1,nan,FALSE,1960-01-01,1960-01-01 00:00:00,"
-                                "2024-02-29T10:00:00+02:00,2024-01-01T00:00:00,NA,1,\n")),
-            "i:int64 u:uint64 f:double b:bool d:date32[day] t:timestamp[us] tz:timestamp[us, tz=UTC] n:timestamp[ns] z:null "
-            "zip:string s:string ");
+  EXPECT_EQ(
+      Types(File("t.csv",
+                 "i,u,f,b,d,t,tz,n,z,zip,s\n"
+                 "1,18446744073709551615,1.5,true,2024-02-29,2024-02-29T10:00:00.5,2024-02-29T10:00:00Z,"
+                 "2024-02-29T10:00:00.123456789,,01234,x\n-1,1,nan,FALSE,1960-01-01,1960-01-01 00:00:00,"
+                 "2024-02-29T10:00:00+02:00,2024-01-01T00:00:00,NA,1,\n")),
+      "i:int64 u:uint64 f:double b:bool d:date32[day] t:timestamp[us] tz:timestamp[us, tz=UTC] n:timestamp[ns] z:null "
+      "zip:string s:string ");
 }
 
 TEST_F(IngestTest, CsvNulls) {
@@ -94,19 +96,25 @@ TEST_F(IngestTest, CsvErrorsSayWhere) {
 }
 
 TEST_F(IngestTest, CsvHeaderOnlyAndOddNames) {
-  auto table = Read(File("h.csv", "\xef\xbb\xbf" "Id Number,\"a,b\"\n")).ValueOrDie();
+  auto table = Read(File("h.csv",
+                         "\xef\xbb\xbf"
+                         "Id Number,\"a,b\"\n"))
+                   .ValueOrDie();
   EXPECT_EQ(table->num_rows(), 0);
   EXPECT_EQ(table->schema()->field_names(), (std::vector<std::string>{"Id Number", "a,b"}));
 }
 
 TEST_F(IngestTest, CsvKnownTypesHold) {
   IngestOptions options;
-  options.known_schema = arrow::schema({arrow::field("id", arrow::int32()), arrow::field("cat", arrow::dictionary(arrow::int8(), arrow::utf8())),
-                                        arrow::field("f", arrow::float16()), arrow::field("only_there", arrow::int8())});
+  options.known_schema = arrow::schema(
+      {arrow::field("id", arrow::int32()), arrow::field("cat", arrow::dictionary(arrow::int8(), arrow::utf8())),
+       arrow::field("f", arrow::float16()), arrow::field("only_there", arrow::int8())});
   EXPECT_EQ(Types(File("k.csv", "id,cat,f,new\n1,a,1.5,7\n2,a,,x\n"), options),
             "id:int32 cat:dictionary<values=string, indices=int8, ordered=0> f:halffloat new:string ");
   std::string error = Error(File("w.csv", "id\n1\nx\n"), options);
-  EXPECT_NE(error.find("w.csv: In CSV column #0: Row #3: CSV conversion error to int32: invalid value 'x'"), std::string::npos) << error;
+  EXPECT_NE(error.find("w.csv: In CSV column #0: Row #3: CSV conversion error to int32: invalid value 'x'"),
+            std::string::npos)
+      << error;
 }
 
 TEST_F(IngestTest, CsvLongQuotedRow) {
@@ -121,22 +129,27 @@ TEST_F(IngestTest, TabsByExtension) { EXPECT_EQ(Types(File("t.tsv", "a\tb\n1\tx,
 TEST_F(IngestTest, JsonTypesComeFromAllRows) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "{\"a\":1,\"s\":{\"x\":1},\"l\":[1]}\n\n";
-  text += "{\"a\":2.5,\"s\":{\"y\":\"2024-01-01\"},\"l\":[null,\"t\"],\"u\":18446744073709551615,\"new\":\"2024-01-01T00:00:00Z\"}";
+  text +=
+      "{\"a\":2.5,\"s\":{\"y\":\"2024-01-01\"},\"l\":[null,\"t\"],\"u\":18446744073709551615,\"new\":\"2024-01-01T00:"
+      "00:00Z\"}";
   EXPECT_EQ(Types(File("j.jsonl", text)),
             "a:double s:struct<x: int64, y: date32[day]> l:list<item: string> u:uint64 new:timestamp[us, tz=UTC] ");
 }
 
 TEST_F(IngestTest, JsonErrorsSayWhere) {
-  EXPECT_NE(Error(File("a.jsonl", "{\"a\":1}\n{\"a\":[1]}\n")).find("line 2: column 'a' is a list here and a number in line 1"),
+  EXPECT_NE(Error(File("a.jsonl", "{\"a\":1}\n{\"a\":[1]}\n"))
+                .find("line 2: column 'a' is a list here and a number in line 1"),
             std::string::npos);
   EXPECT_NE(Error(File("b.jsonl", "{\"a\":1}\n{\"a\":\n")).find("line 2: not JSON"), std::string::npos);
   EXPECT_NE(Error(File("c.json", "[{\"a\":1}]")).find("jq"), std::string::npos);
   EXPECT_NE(Error(File("d.jsonl", "{\"a\":1,\"a\":2}")).find("'a' is there twice"), std::string::npos);
-  EXPECT_NE(Error(File("e.jsonl", "{\"a\":" + std::string(100000, '[') + "}")).find("nested deeper"), std::string::npos);
+  EXPECT_NE(Error(File("e.jsonl", "{\"a\":" + std::string(100000, '[') + "}")).find("nested deeper"),
+            std::string::npos);
   IngestOptions options;
   options.known_schema = arrow::schema({arrow::field("a", arrow::int8())});
-  EXPECT_NE(Error(File("f.jsonl", "{\"a\":1}\n{\"a\":300}"), options).find("line 2: column 'a': a number '300' is not int8"),
-            std::string::npos);
+  EXPECT_NE(
+      Error(File("f.jsonl", "{\"a\":1}\n{\"a\":300}"), options).find("line 2: column 'a': a number '300' is not int8"),
+      std::string::npos);
 }
 
 TEST_F(IngestTest, FormatByContentThenName) {
@@ -152,18 +165,25 @@ std::shared_ptr<arrow::RecordBatch> Sample() {
   arrow::DoubleBuilder reals;
   for (int i = 0; i < 1000; ++i) {
     EXPECT_TRUE(ids.Append(i).ok());
-    EXPECT_TRUE((i % 7 ? texts.Append(i % 3 ? "t,\"" + std::to_string(i) : i % 2 ? "NA" : "") : texts.AppendNull()).ok());
+    EXPECT_TRUE((i % 7 ? texts.Append(i % 3   ? "t,\"" + std::to_string(i)
+                                      : i % 2 ? "NA"
+                                              : "")
+                       : texts.AppendNull())
+                    .ok());
     EXPECT_TRUE((i % 5 ? reals.Append(i * 0.1) : reals.AppendNull()).ok());
   }
-  auto schema = arrow::schema({arrow::field("id", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("f", arrow::float64())});
+  auto schema = arrow::schema(
+      {arrow::field("id", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("f", arrow::float64())});
   return arrow::RecordBatch::Make(schema, 1000, {*ids.Finish(), *texts.Finish(), *reals.Finish()});
 }
 
 TEST_F(IngestTest, WhatSinksWriteIsReadBack) {
   auto batch = Sample();
   auto want = arrow::Table::FromRecordBatches({batch}).ValueOrDie();
-  for (auto [format, name] : {std::pair{OutputFormat::kCsv, "o.csv"}, {OutputFormat::kJsonLines, "o.jsonl"},
-                              {OutputFormat::kArrow, "o.arrow"}, {OutputFormat::kParquet, "o.parquet"}}) {
+  for (auto [format, name] : {std::pair{OutputFormat::kCsv, "o.csv"},
+                              {OutputFormat::kJsonLines, "o.jsonl"},
+                              {OutputFormat::kArrow, "o.arrow"},
+                              {OutputFormat::kParquet, "o.parquet"}}) {
     std::string path = dir_->path() + "/" + name;
     auto sink = TableSink::Make(format, path, batch->schema()).ValueOrDie();
     ASSERT_TRUE(sink->Write(*batch).ok());
@@ -212,21 +232,23 @@ std::string Zip(const std::string& name, const std::string& body, bool deflate, 
     raw.gzip_format = arrow::util::GZipFormat::DEFLATE;
     auto codec = arrow::util::Codec::Create(arrow::Compression::GZIP, raw).ValueOrDie();
     packed.resize(static_cast<size_t>(codec->MaxCompressedLen(static_cast<int64_t>(body.size()), nullptr)));
-    packed.resize(static_cast<size_t>(*codec->Compress(static_cast<int64_t>(body.size()), reinterpret_cast<const uint8_t*>(body.data()),
-                                                       static_cast<int64_t>(packed.size()), reinterpret_cast<uint8_t*>(packed.data()))));
+    packed.resize(static_cast<size_t>(
+        *codec->Compress(static_cast<int64_t>(body.size()), reinterpret_cast<const uint8_t*>(body.data()),
+                         static_cast<int64_t>(packed.size()), reinterpret_cast<uint8_t*>(packed.data()))));
   }
   auto n = [](uint64_t v, int bytes) {
     std::string s;
     for (int i = 0; i < bytes; ++i) s.push_back(static_cast<char>(v >> (8 * i)));
     return s;
   };
-  std::string common = n(20, 2) + n(0, 2) + n(deflate ? 8 : 0, 2) + n(0, 4) + n(crc, 4) + n(packed.size(), 4) + n(body.size(), 4) +
-                       n(name.size(), 2) + n(0, 2);
+  std::string common = n(20, 2) + n(0, 2) + n(deflate ? 8 : 0, 2) + n(0, 4) + n(crc, 4) + n(packed.size(), 4) +
+                       n(body.size(), 4) + n(name.size(), 2) + n(0, 2);
   std::string out = "PK\x03\x04" + common + name + packed;
   std::string entry = "PK\x01\x02" + n(20, 2) + common + n(0, 2) + n(0, 2) + n(0, 2) + n(0, 4) + n(0, 4) + name;
   std::string directory;
   for (int i = 0; i < members; ++i) directory += entry;
-  return out + directory + "PK\x05\x06" + n(0, 4) + n(members, 2) + n(members, 2) + n(directory.size(), 4) + n(out.size(), 4) + n(0, 2);
+  return out + directory + "PK\x05\x06" + n(0, 4) + n(members, 2) + n(members, 2) + n(directory.size(), 4) +
+         n(out.size(), 4) + n(0, 2);
 }
 
 TEST_F(IngestTest, ZipOfOneFile) {
@@ -237,7 +259,8 @@ TEST_F(IngestTest, ZipOfOneFile) {
     EXPECT_EQ(Read(File("z.zip", Zip("dir/z.csv", body, deflate, crc))).ValueOrDie()->num_rows(), 5000);
     EXPECT_NE(Error(File("bad.zip", Zip("z.csv", body, deflate, crc + 1))).find("checksum"), std::string::npos);
   }
-  EXPECT_NE(Error(File("two.zip", Zip("z.csv", body, true, crc, 2))).find("a zip of 2 files: z.csv, z.csv"), std::string::npos);
+  EXPECT_NE(Error(File("two.zip", Zip("z.csv", body, true, crc, 2))).find("a zip of 2 files: z.csv, z.csv"),
+            std::string::npos);
   std::string whole = Zip("z.csv", body, true, crc);
   for (size_t at = 4; at < whole.size(); at += 11) {
     std::string damaged = whole;
@@ -252,7 +275,8 @@ TEST_F(IngestTest, GzipOfOneFile) {
   std::string path = dir_->path() + "/g.csv.gz";
   auto codec = arrow::util::Codec::Create(arrow::Compression::GZIP).ValueOrDie();
   std::string packed(1000, 0);
-  packed.resize(static_cast<size_t>(*codec->Compress(static_cast<int64_t>(body.size()), reinterpret_cast<const uint8_t*>(body.data()), 1000,
+  packed.resize(static_cast<size_t>(*codec->Compress(static_cast<int64_t>(body.size()),
+                                                     reinterpret_cast<const uint8_t*>(body.data()), 1000,
                                                      reinterpret_cast<uint8_t*>(packed.data()))));
   EXPECT_EQ(Read(File("g.csv.gz", packed)).ValueOrDie()->num_rows(), 2);
   EXPECT_FALSE(Read(File("h.csv.gz", packed.substr(0, packed.size() / 2))).ok());
@@ -272,18 +296,24 @@ TEST(ValueText, Scalars) {
     AppendValueText(*array, 0, style, &out);
     return out;
   };
-  auto parse = [](const std::shared_ptr<arrow::DataType>& t, std::string_view s) { return arrow::Scalar::Parse(t, s).ValueOrDie(); };
+  auto parse = [](const std::shared_ptr<arrow::DataType>& t, std::string_view s) {
+    return arrow::Scalar::Parse(t, s).ValueOrDie();
+  };
   using arrow::TimeUnit;
   EXPECT_EQ(text(parse(arrow::date32(), "1900-03-01"), TextStyle::kPlain), "1900-03-01");
   EXPECT_EQ(text(parse(arrow::date32(), "2024-02-29"), TextStyle::kJson), "\"2024-02-29\"");
-  EXPECT_EQ(text(parse(arrow::timestamp(TimeUnit::MICRO), "1960-05-05 01:01:01.250000"), TextStyle::kPlain), "1960-05-05T01:01:01.250000");
-  EXPECT_EQ(text(std::make_shared<arrow::TimestampScalar>(-1, arrow::timestamp(TimeUnit::SECOND, "Asia/Tokyo")), TextStyle::kPlain),
+  EXPECT_EQ(text(parse(arrow::timestamp(TimeUnit::MICRO), "1960-05-05 01:01:01.250000"), TextStyle::kPlain),
+            "1960-05-05T01:01:01.250000");
+  EXPECT_EQ(text(std::make_shared<arrow::TimestampScalar>(-1, arrow::timestamp(TimeUnit::SECOND, "Asia/Tokyo")),
+                 TextStyle::kPlain),
             "1969-12-31T23:59:59Z");
   EXPECT_EQ(text(arrow::MakeScalar(0.1f), TextStyle::kPlain), "0.1");
   EXPECT_EQ(text(arrow::MakeScalar(std::numeric_limits<double>::quiet_NaN()), TextStyle::kJson), "\"NaN\"");
   EXPECT_EQ(text(arrow::MakeScalar("a\x1b\n"), TextStyle::kTable), "a\\x1b\\n");
   EXPECT_EQ(text(arrow::MakeScalar("a\"\n"), TextStyle::kJson), "\"a\\\"\\n\"");
-  EXPECT_EQ(text(std::make_shared<arrow::BinaryScalar>(arrow::Buffer::FromString(std::string("\0\xff", 2))), TextStyle::kPlain), "00ff");
+  EXPECT_EQ(text(std::make_shared<arrow::BinaryScalar>(arrow::Buffer::FromString(std::string("\0\xff", 2))),
+                 TextStyle::kPlain),
+            "00ff");
   EXPECT_EQ(text(arrow::MakeNullScalar(arrow::int8()), TextStyle::kJson), "null");
   EXPECT_EQ(text(arrow::MakeNullScalar(arrow::int8()), TextStyle::kPlain), "");
 }

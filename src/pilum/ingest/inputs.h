@@ -1,5 +1,5 @@
-// Inside ingest: what open_input.cc dispatches to, one opener a format. Each opener takes a local file (standard input and
-// compressed input were spooled) and gives a stream of batches; open_input.cc wraps that stream for all of them.
+// Inside ingest: what open_input.cc dispatches to, one opener a format. Each opener takes a local file (standard input
+// and compressed input were spooled) and gives a stream of batches; open_input.cc wraps that stream for all of them.
 #pragma once
 
 #include <memory>

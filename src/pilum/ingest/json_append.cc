@@ -28,11 +28,13 @@ class Appender {
 
   // Numbers, from a JSON number or from its text ("NaN" is text in JSON).
   template <typename T>
-  std::enable_if_t<arrow::is_number_type<T>::value && !arrow::is_half_float_type<T>::value, Status> Visit(const T& type) {
+  std::enable_if_t<arrow::is_number_type<T>::value && !arrow::is_half_float_type<T>::value, Status> Visit(
+      const T& type) {
     typename T::c_type out{};
     std::string text = value_.ToText();
     if constexpr (arrow::is_floating_type<T>::value) {
-      if (value_.kind == Kind::kFloat) return As<arrow::NumericBuilder<T>>().Append(static_cast<typename T::c_type>(value_.real));
+      if (value_.kind == Kind::kFloat)
+        return As<arrow::NumericBuilder<T>>().Append(static_cast<typename T::c_type>(value_.real));
     }
     bool fits = (value_.is_number() || value_.kind == Kind::kString) &&
                 arrow::internal::ParseValue<T>(text.data(), text.size(), &out);
@@ -100,7 +102,8 @@ class Appender {
   Status Visit(const arrow::ListType& type) { return Items<arrow::ListBuilder>(type); }
   Status Visit(const arrow::LargeListType& type) { return Items<arrow::LargeListBuilder>(type); }
   Status Visit(const arrow::FixedSizeListType& type) {
-    if (value_.kind == Kind::kList && static_cast<int32_t>(value_.items.size()) != type.list_size()) return Misfit(type);
+    if (value_.kind == Kind::kList && static_cast<int32_t>(value_.items.size()) != type.list_size())
+      return Misfit(type);
     return Items<arrow::FixedSizeListBuilder>(type);
   }
 
@@ -126,10 +129,11 @@ class Appender {
     for (size_t i = 0; i < value_.keys.size(); ++i) {
       int f = type.GetFieldIndex(value_.keys[i]);
       if (f < 0) {
-        return Status::Invalid(fmt::format("column '{}' has no field '{}' in the dataset ({})", place_, value_.keys[i],
-                                           type.ToString()));
+        return Status::Invalid(
+            fmt::format("column '{}' has no field '{}' in the dataset ({})", place_, value_.keys[i], type.ToString()));
       }
-      if (found[static_cast<size_t>(f)]) return Status::Invalid(fmt::format("'{}.{}' is there twice", place_, value_.keys[i]));
+      if (found[static_cast<size_t>(f)])
+        return Status::Invalid(fmt::format("'{}.{}' is there twice", place_, value_.keys[i]));
       found[static_cast<size_t>(f)] = &value_.items[i];
     }
     static const JsonValue kNull;
@@ -141,13 +145,15 @@ class Appender {
   }
 
   Status Visit(const arrow::DataType& type) {
-    return Unsupported("column '{}' is {} in the dataset, which JSON lines cannot hold; use Parquet or Arrow IPC", place_,
-                       type.ToString());
+    return Unsupported("column '{}' is {} in the dataset, which JSON lines cannot hold; use Parquet or Arrow IPC",
+                       place_, type.ToString());
   }
 
  private:
   template <typename B>
-  B& As() { return checked_cast<B&>(*builder_); }
+  B& As() {
+    return checked_cast<B&>(*builder_);
+  }
 
   Status Misfit(const arrow::DataType& type) const {
     std::string shown = value_.ToText();
@@ -157,8 +163,12 @@ class Appender {
   }
 
   bool Hex(std::string* out) const {
-    auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                   : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+    auto digit = [](char c) {
+      return c >= '0' && c <= '9'   ? c - '0'
+             : c >= 'a' && c <= 'f' ? c - 'a' + 10
+             : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                    : -1;
+    };
     if (value_.kind != Kind::kString || value_.text.size() % 2 != 0) return false;
     for (size_t i = 0; i < value_.text.size(); i += 2) {
       int high = digit(value_.text[i]), low = digit(value_.text[i + 1]);

@@ -1,5 +1,5 @@
-// JSON values into Arrow builders of a given type. Nothing is converted with loss: a value that the type cannot hold is an
-// error that says which.
+// JSON values into Arrow builders of a given type. Nothing is converted with loss: a value that the type cannot hold is
+// an error that says which.
 #pragma once
 
 #include <arrow/type_fwd.h>

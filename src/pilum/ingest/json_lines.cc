@@ -1,5 +1,5 @@
-// JSON lines: one object a line. Two passes: the first infers the type of every column that the dataset does not fix, over
-// the whole input; the second builds batches.
+// JSON lines: one object a line. Two passes: the first infers the type of every column that the dataset does not fix,
+// over the whole input; the second builds batches.
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/io/buffered.h>
@@ -70,8 +70,9 @@ Status AtLine(const LocalInput& input, int64_t line, const Status& s) {
 Result<JsonValue> ParseRow(std::string_view line) {
   PILUM_ASSIGN_OR_RETURN(JsonValue row, ParseJson(line));
   if (row.kind == JsonValue::Kind::kObject) return row;
-  return Status::Invalid(fmt::format("{} where one object a line is wanted{}", KindName(row.kind),
-                                     row.kind == JsonValue::Kind::kList ? " (an array of objects: unpack it, e.g. with jq -c '.[]')" : ""));
+  return Status::Invalid(fmt::format(
+      "{} where one object a line is wanted{}", KindName(row.kind),
+      row.kind == JsonValue::Kind::kList ? " (an array of objects: unpack it, e.g. with jq -c '.[]')" : ""));
 }
 
 Result<std::shared_ptr<arrow::Schema>> InferSchema(const LocalInput& input, const IngestOptions& options,
@@ -91,10 +92,12 @@ Result<std::shared_ptr<arrow::Schema>> InferSchema(const LocalInput& input, cons
       if (is_new) {
         names.push_back(row->keys[i]);
         shapes.emplace_back();
-        if (names.size() > 100'000) return AtLine(input, lines.line(), Status::Invalid("over 100,000 different columns"));
+        if (names.size() > 100'000)
+          return AtLine(input, lines.line(), Status::Invalid("over 100,000 different columns"));
       }
       if (KnownType(options.known_schema, row->keys[i])) continue;
-      PILUM_RETURN_NOT_OK(AtLine(input, lines.line(), shapes[it->second].Add(row->items[i], row->keys[i], lines.line())));
+      PILUM_RETURN_NOT_OK(
+          AtLine(input, lines.line(), shapes[it->second].Add(row->items[i], row->keys[i], lines.line())));
     }
   }
   if (names.empty()) return UsageError("{}: no rows, so no columns either", input.name);
@@ -108,8 +111,12 @@ Result<std::shared_ptr<arrow::Schema>> InferSchema(const LocalInput& input, cons
 
 class JsonReader : public arrow::RecordBatchReader {
  public:
-  JsonReader(LocalInput input, std::shared_ptr<arrow::Schema> schema, LineReader lines, int64_t batch_rows, ReadContext ctx)
-      : input_(std::move(input)), schema_(std::move(schema)), lines_(std::move(lines)), batch_rows_(batch_rows),
+  JsonReader(LocalInput input, std::shared_ptr<arrow::Schema> schema, LineReader lines, int64_t batch_rows,
+             ReadContext ctx)
+      : input_(std::move(input)),
+        schema_(std::move(schema)),
+        lines_(std::move(lines)),
+        batch_rows_(batch_rows),
         ctx_(std::move(ctx)) {}
 
   Status Init() {

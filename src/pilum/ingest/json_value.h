@@ -14,15 +14,15 @@ struct JsonValue {
   enum class Kind : uint8_t { kNull, kBool, kInt, kUint, kFloat, kString, kList, kObject };
   Kind kind = Kind::kNull;
   bool boolean = false;
-  int64_t integer = 0;             // kInt: negative or not, within int64
-  uint64_t big = 0;                // kUint: past int64's range
-  double real = 0;                 // kFloat
-  std::string text;                // kString: the text; kFloat: as written
-  std::vector<JsonValue> items;    // kList; kObject: the values
-  std::vector<std::string> keys;   // kObject
+  int64_t integer = 0;            // kInt: negative or not, within int64
+  uint64_t big = 0;               // kUint: past int64's range
+  double real = 0;                // kFloat
+  std::string text;               // kString: the text; kFloat: as written
+  std::vector<JsonValue> items;   // kList; kObject: the values
+  std::vector<std::string> keys;  // kObject
 
   bool is_number() const { return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kFloat; }
-  std::string ToText() const;      // scalars as text
+  std::string ToText() const;  // scalars as text
 };
 
 std::string_view KindName(JsonValue::Kind kind);  // "a number", "text"

@@ -1,5 +1,5 @@
-// OpenInput: which format, then one stream for all formats: batches of at most batch_rows, checked, with the input's name
-// in every error.
+// OpenInput: which format, then one stream for all formats: batches of at most batch_rows, checked, with the input's
+// name in every error.
 #include <cctype>
 
 #include <arrow/compute/api.h>
@@ -24,7 +24,8 @@ Status CheckColumnNames(const std::vector<std::string>& names, const std::string
   for (size_t i = 0; i < names.size(); ++i) {
     auto [it, is_new] = seen.emplace(names[i], i);
     if (!is_new) {
-      return UsageError("{}: columns {} and {} are both named '{}'; rename one", input, it->second + 1, i + 1, names[i]);
+      return UsageError("{}: columns {} and {} are both named '{}'; rename one", input, it->second + 1, i + 1,
+                        names[i]);
     }
   }
   return Status::OK();
@@ -32,25 +33,20 @@ Status CheckColumnNames(const std::vector<std::string>& names, const std::string
 
 std::shared_ptr<arrow::DataType> ReadTypeFor(const std::shared_ptr<arrow::DataType>& wanted) {
   switch (wanted->id()) {
-    case arrow::Type::DICTIONARY:
-      return static_cast<const arrow::DictionaryType&>(*wanted).value_type();
-    case arrow::Type::EXTENSION:
-      return static_cast<const arrow::ExtensionType&>(*wanted).storage_type();
-    case arrow::Type::HALF_FLOAT:
-      return arrow::float32();
-    case arrow::Type::STRING_VIEW:
-      return arrow::utf8();
-    case arrow::Type::BINARY_VIEW:
-      return arrow::binary();
-    default:
-      return wanted;
+    case arrow::Type::DICTIONARY: return static_cast<const arrow::DictionaryType&>(*wanted).value_type();
+    case arrow::Type::EXTENSION: return static_cast<const arrow::ExtensionType&>(*wanted).storage_type();
+    case arrow::Type::HALF_FLOAT: return arrow::float32();
+    case arrow::Type::STRING_VIEW: return arrow::utf8();
+    case arrow::Type::BINARY_VIEW: return arrow::binary();
+    default: return wanted;
   }
 }
 
 namespace {
 
 Result<std::shared_ptr<arrow::Array>> CastColumn(const std::shared_ptr<arrow::Array>& column,
-                                                 const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool) {
+                                                 const std::shared_ptr<arrow::DataType>& type,
+                                                 arrow::MemoryPool* pool) {
   if (type->id() == arrow::Type::EXTENSION) {
     return arrow::ExtensionType::WrapArray(type, column);
   }
@@ -105,7 +101,9 @@ std::string_view FormatName(InputFormat f) {
 
 InputFormat FormatOfExtension(const std::string& path) {
   std::string lower = Lower(path);
-  auto ends = [&](std::string_view e) { return lower.size() >= e.size() && lower.compare(lower.size() - e.size(), e.size(), e) == 0; };
+  auto ends = [&](std::string_view e) {
+    return lower.size() >= e.size() && lower.compare(lower.size() - e.size(), e.size(), e) == 0;
+  };
   if (ends(".parquet") || ends(".pq")) return InputFormat::kParquet;
   if (ends(".csv") || ends(".tsv") || ends(".tab")) return InputFormat::kCsv;
   if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return InputFormat::kJsonLines;
@@ -142,9 +140,12 @@ Result<InputFormat> FormatOf(const ingest::LocalInput& input) {
   if (by_content != InputFormat::kAuto) return by_content;
   InputFormat by_name = FormatOfExtension(input.path);
   if (by_name == InputFormat::kParquet || by_name == InputFormat::kArrow || by_name == InputFormat::kLance) {
-    return Corrupt(input.name, "", size == 0 ? "an empty file" :
-                   fmt::format("named like a {} file, but its bytes are not one (cut off, or something else?); "
-                               "--input-format says what it is", FormatName(by_name)));
+    return Corrupt(input.name, "",
+                   size == 0
+                       ? "an empty file"
+                       : fmt::format("named like a {} file, but its bytes are not one (cut off, or something else?); "
+                                     "--input-format says what it is",
+                                     FormatName(by_name)));
   }
   if (by_name != InputFormat::kAuto) return by_name;
   if (size == 0) return UsageError("{}: an empty file of unknown kind; --input-format says what it is", input.name);
@@ -158,8 +159,13 @@ bool ComesFromElsewhere(InputFormat f) { return f == InputFormat::kArrow; }
 
 class InputReader : public arrow::RecordBatchReader {
  public:
-  InputReader(ingest::LocalInput input, ingest::ReaderPtr inner, InputFormat format, int64_t batch_rows, ReadContext ctx)
-      : input_(std::move(input)), inner_(std::move(inner)), format_(format), batch_rows_(batch_rows), ctx_(std::move(ctx)) {}
+  InputReader(ingest::LocalInput input, ingest::ReaderPtr inner, InputFormat format, int64_t batch_rows,
+              ReadContext ctx)
+      : input_(std::move(input)),
+        inner_(std::move(inner)),
+        format_(format),
+        batch_rows_(batch_rows),
+        ctx_(std::move(ctx)) {}
 
   std::shared_ptr<arrow::Schema> schema() const override { return inner_->schema(); }
 

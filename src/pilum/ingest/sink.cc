@@ -203,8 +203,8 @@ Result<std::unique_ptr<TableSink>> TableSink::Make(OutputFormat format, const st
     }
   }();
   if (sink.ok() || KindOf(sink.status()) != ErrorKind::kOther) return sink;
-  return MakeError(ErrorKind::kUnsupported, fmt::format("{}: {}", path == "-" ? "standard output" : path,
-                                                        sink.status().message()));
+  return MakeError(ErrorKind::kUnsupported,
+                   fmt::format("{}: {}", path == "-" ? "standard output" : path, sink.status().message()));
 }
 
 }  // namespace pilum

@@ -57,7 +57,8 @@ Result<std::vector<ZipMember>> ParseCentral(const std::string& file, std::span<c
   while (dir.size() >= kCentralHeader && U32(dir.data()) == 0x02014b50) {
     const uint8_t* p = dir.data();
     size_t name = U16(p + 28), extra = U16(p + 30), comment = U16(p + 32);
-    if (kCentralHeader + name + extra + comment > dir.size()) return Corrupt(file, "zip directory", "an entry is cut off");
+    if (kCentralHeader + name + extra + comment > dir.size())
+      return Corrupt(file, "zip directory", "an entry is cut off");
     ZipMember m;
     m.flags = U16(p + 8);
     m.method = U16(p + 10);
@@ -152,8 +153,8 @@ Result<LocalInput> Unzip(const LocalInput& input, const ReadContext& ctx) {
   const ZipMember& m = members[0];
   if (m.flags & 1) return Unsupported("{}: {} is encrypted; decrypt it first", input.name, m.name);
   if (m.method != 0 && m.method != 8) {
-    return Unsupported("{}: {} is packed by zip method {}; only stored and deflate are read; unzip it first", input.name,
-                       m.name, m.method);
+    return Unsupported("{}: {} is packed by zip method {}; only stored and deflate are read; unzip it first",
+                       input.name, m.name, m.method);
   }
   PILUM_ASSIGN_OR_RETURN(int64_t file_size, file->GetSize());
   auto end = static_cast<uint64_t>(file_size);
@@ -165,7 +166,8 @@ Result<LocalInput> Unzip(const LocalInput& input, const ReadContext& ctx) {
   uint64_t start = m.header_offset + kLocalHeader + U16(local->data() + 26) + U16(local->data() + 28);
   if (start > end || m.packed > end - start) return Corrupt(input.name, m.name, "its bytes lie outside the file");
   std::shared_ptr<arrow::io::InputStream> stream =
-      arrow::io::RandomAccessFile::GetStream(file, static_cast<int64_t>(start), static_cast<int64_t>(m.packed)).ValueOrDie();
+      arrow::io::RandomAccessFile::GetStream(file, static_cast<int64_t>(start), static_cast<int64_t>(m.packed))
+          .ValueOrDie();
   std::unique_ptr<arrow::util::Codec> codec;
   if (m.method == 8) {
     arrow::util::GZipCodecOptions raw;
@@ -216,7 +218,8 @@ struct FdCloser {
   }
 };
 
-// A regular file stays where it is; a pipe (<(...), /dev/stdin) is spooled, since types are inferred before rows are read.
+// A regular file stays where it is; a pipe (<(...), /dev/stdin) is spooled, since types are inferred before rows are
+// read.
 Result<LocalInput> LocalFile(const std::string& path, std::string* first, const ReadContext& ctx) {
   FdCloser file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) {

@@ -94,11 +94,16 @@ void AppendFloat(Float v, TextStyle style, std::string* out) {
 void AppendEscaped(std::string_view text, std::string* out) {
   for (char c : text) {
     auto u = static_cast<unsigned char>(c);
-    if (c == '\n') out->append("\\n");
-    else if (c == '\t') out->append("\\t");
-    else if (c == '\r') out->append("\\r");
-    else if (u < 0x20 || u == 0x7f) fmt::format_to(std::back_inserter(*out), "\\x{:02x}", u);
-    else out->push_back(c);
+    if (c == '\n')
+      out->append("\\n");
+    else if (c == '\t')
+      out->append("\\t");
+    else if (c == '\r')
+      out->append("\\r");
+    else if (u < 0x20 || u == 0x7f)
+      fmt::format_to(std::back_inserter(*out), "\\x{:02x}", u);
+    else
+      out->push_back(c);
   }
 }
 
@@ -159,7 +164,8 @@ class ValueWriter {
   }
   Status Visit(const arrow::MonthDayNanoIntervalArray& a) {
     auto v = a.GetValue(i_);
-    return Quoted([&] { fmt::format_to(std::back_inserter(*out_), "{} months {} days {} ns", v.months, v.days, v.nanoseconds); });
+    return Quoted(
+        [&] { fmt::format_to(std::back_inserter(*out_), "{} months {} days {} ns", v.months, v.days, v.nanoseconds); });
   }
 
   Status Visit(const arrow::DictionaryArray& a) {
@@ -192,7 +198,9 @@ class ValueWriter {
   Status Visit(const arrow::ListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
   Status Visit(const arrow::LargeListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
   Status Visit(const arrow::ListViewArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
-  Status Visit(const arrow::LargeListViewArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
+  Status Visit(const arrow::LargeListViewArray& a) {
+    return Items(*a.values(), a.value_offset(i_), a.value_length(i_));
+  }
   Status Visit(const arrow::FixedSizeListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length()); }
   Status Visit(const arrow::StructArray& a) {
     out_->push_back('{');
@@ -223,9 +231,12 @@ class ValueWriter {
   }
   Status Text(std::string_view v, bool utf8) {
     if (!utf8) return Quoted([&] { AppendHex(v, out_); });
-    if (style_ == TextStyle::kJson) AppendJsonString(v, out_);
-    else if (style_ == TextStyle::kTable) AppendEscaped(v, out_);
-    else out_->append(v);
+    if (style_ == TextStyle::kJson)
+      AppendJsonString(v, out_);
+    else if (style_ == TextStyle::kTable)
+      AppendEscaped(v, out_);
+    else
+      out_->append(v);
     return Status::OK();
   }
   Status Uuid(std::string_view bytes) {
@@ -292,8 +303,10 @@ void AppendJsonString(std::string_view text, std::string* out) {
       case '\r': out->append("\\r"); break;
       case '\t': out->append("\\t"); break;
       default:
-        if (c < 0x20 || c == 0x7f) fmt::format_to(std::back_inserter(*out), "\\u{:04x}", c);
-        else out->push_back(static_cast<char>(c));
+        if (c < 0x20 || c == 0x7f)
+          fmt::format_to(std::back_inserter(*out), "\\u{:04x}", c);
+        else
+          out->push_back(static_cast<char>(c));
     }
     ++i;
   }

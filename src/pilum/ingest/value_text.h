@@ -1,7 +1,8 @@
 // One Arrow value as text: in a CSV cell, in JSON, in a table on a terminal. Shared by the sinks and the CLI's tables.
 //
-// CSV: timestamps in ISO form, with a zone in UTC with Z; durations as their number; binary in hex; nested values as JSON.
-// JSON: numbers as numbers (NaN and infinities as text), decimals as exact numbers, maps with text keys as objects.
+// CSV: timestamps in ISO form, with a zone in UTC with Z; durations as their number; binary in hex; nested values as
+// JSON. JSON: numbers as numbers (NaN and infinities as text), decimals as exact numbers, maps with text keys as
+// objects.
 #pragma once
 
 #include <cstdint>
