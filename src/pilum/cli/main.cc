@@ -65,6 +65,23 @@ std::string Named(const CLI::App& app) {
   return path;
 }
 
+// "no command 'fil' …" where a word stands in a command's place and is none; else empty.
+std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    std::vector<std::string> names;
+    const CLI::App* found = nullptr;
+    for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(sub->get_name());
+      if (sub->get_name() == argv[i]) found = sub;
+    }
+    if (names.empty()) return "";
+    if (!found) return fmt::format("no command '{}' in {}; there are {}", argv[i], at->get_name(), fmt::join(names, ", "));
+    at = found;
+  }
+  return "";
+}
+
 int Main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a write then says EPIPE, and we end quietly
   CLI::App app("Pilum: reads, writes and queries Lance files and part stores", "pilum");
@@ -87,7 +104,8 @@ int Main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "pilum: {}; see {} --help\n", OneLine(e.what()), Named(app));
+    std::string unknown = UnknownCommand(app, argc, argv);
+    fmt::print(stderr, "pilum: {}; see {} --help\n", unknown.empty() ? OneLine(e.what()) : unknown, Named(app));
     return kExitUsage;
   }
   Result<int> code = action();
