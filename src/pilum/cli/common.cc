@@ -68,8 +68,12 @@ std::stop_token CatchInterrupts() {
     }).detach();
     struct sigaction act = {};
     act.sa_handler = OnSignal;
-    ::sigaction(SIGINT, &act, nullptr);
-    ::sigaction(SIGTERM, &act, nullptr);
+    for (int signal : {SIGINT, SIGTERM}) {
+      struct sigaction before = {};
+      if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
+        continue;  // nohup, a shell's background
+      ::sigaction(signal, &act, nullptr);
+    }
     return true;
   }();
   (void)caught;

@@ -76,7 +76,8 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
       if (sub->get_name() == argv[i]) found = sub;
     }
     if (names.empty()) return "";
-    if (!found) return fmt::format("no command '{}' in {}; there are {}", argv[i], at->get_name(), fmt::join(names, ", "));
+    if (!found)
+      return fmt::format("no command '{}' in {}; there are {}", argv[i], at->get_name(), fmt::join(names, ", "));
     at = found;
   }
   return "";

@@ -1,10 +1,12 @@
 // Standard input, .zip, .gz and .zst as plain local files in a spool folder.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include <arrow/buffer.h>
 #include <arrow/io/compressed.h>
@@ -203,8 +205,10 @@ Result<LocalInput> SpoolFd(int fd, const std::string& name, const ReadContext& c
   std::vector<char> chunk(kChunk);
   for (;;) {
     PILUM_RETURN_NOT_OK(ctx.Check());
+    pollfd wait{fd, POLLIN, 0};
+    if (::poll(&wait, 1, 100) <= 0) continue;  // a stop is heard while nothing comes
     ssize_t n = ::read(fd, chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return Status::IOError(name, ": ", std::strerror(errno));
     if (n == 0) return spool->Finish();
     PILUM_RETURN_NOT_OK(spool->Write(chunk.data(), n));
@@ -222,6 +226,11 @@ struct FdCloser {
 // read.
 Result<LocalInput> LocalFile(const std::string& path, std::string* first, const ReadContext& ctx) {
   FdCloser file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  while (file.fd < 0 && errno == EINTR) {  // a named pipe that nobody writes to yet
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
   if (file.fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return NotFoundError("{}: no such file", path);
     return UsageError("{}: cannot be opened: {}", path, std::strerror(errno));
