@@ -1,0 +1,67 @@
+#include "pilum/part/part_files.h"
+
+#include <algorithm>
+
+#include <arrow/buffer.h>
+
+#include "pilum/base/bytes.h"
+#include "pilum/base/hash.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kIdentityTail = 64 << 10;
+constexpr std::string_view kSuffix = ".lance";
+
+int HexDigit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+Status ListFolder(const DatasetFiles& files, const std::string& folder, bool merged, std::vector<PartFile>* out) {
+  const std::string prefix = files.prefix + folder;
+  PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(prefix));
+  for (ObjectInfo& info : listed) {
+    const std::string_view file = std::string_view(info.path).substr(prefix.size());
+    if (file.size() <= kSuffix.size() || !file.ends_with(kSuffix) || file.find('/') != file.npos) continue;
+    std::string name(file.substr(0, file.size() - kSuffix.size()));
+    out->push_back({std::move(info.path), std::move(name), info.size, merged});
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
+  std::vector<PartFile> parts;
+  PILUM_RETURN_NOT_OK(ListFolder(*this, "parts/", false, &parts));
+  PILUM_RETURN_NOT_OK(ListFolder(*this, "merged/", true, &parts));
+  std::stable_sort(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name < b.name; });
+  parts.erase(std::unique(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name == b.name; }),
+              parts.end());
+  return parts;
+}
+
+bool IsContentName(const std::string& name) {
+  return name.size() == 64 && std::all_of(name.begin(), name.end(), [](char c) { return HexDigit(c) >= 0; });
+}
+
+Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx) {
+  Hash128 out;
+  if (IsContentName(part.name)) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<uint8_t>(HexDigit(part.name[2 * i]) * 16 + HexDigit(part.name[2 * i + 1]));
+    }
+    return out;
+  }
+  PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(part.path, ctx));
+  const uint64_t tail = std::min(source->size(), kIdentityTail);
+  PILUM_ASSIGN_OR_RETURN(BufferPtr bytes, source->ReadRange({source->size() - tail, tail}, ctx));
+  std::string head;
+  AppendLE<uint64_t>(&head, source->size());
+  Blake3 hash;
+  hash.Update(head);
+  hash.Update(bytes->data(), static_cast<size_t>(bytes->size()));
+  const Hash256 full = hash.Finish();
+  std::copy_n(full.begin(), out.size(), out.begin());
+  return out;
+}
+
+}  // namespace pilum

@@ -1,0 +1,206 @@
+#include "pilum/part/part_unit.h"
+
+#include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "pilum/file/projection.h"
+#include "pilum/part/part_probe.h"
+#include "pilum/part/widen.h"
+
+namespace pilum {
+namespace {
+
+// Batches of a part in the dataset's types. Without `inner` the part has none of the columns, and all are NULL.
+class WidenedStream final : public BatchStream {
+ public:
+  WidenedStream(std::string part, std::unique_ptr<BatchStream> inner, std::shared_ptr<arrow::Schema> schema, RowSet rows,
+                BatchLimits limits, const ReadContext& ctx)
+      : part_(std::move(part)), inner_(std::move(inner)), schema_(std::move(schema)), left_(std::move(rows)), limits_(limits),
+        ctx_(ctx) {}
+  const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
+  const RowSet& rows() const override { return inner_ ? inner_->rows() : rows_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    if (!failed_.ok()) return failed_;
+    auto batch = inner_ ? NextWidened() : NextNull();
+    if (!batch.ok()) failed_ = batch.status();
+    return batch;
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::RecordBatch>> NextWidened() {
+    PILUM_ASSIGN_OR_RETURN(auto batch, inner_->Next());
+    if (!batch) return batch;
+    arrow::ArrayVector columns;
+    for (const auto& field : schema_->fields()) {
+      auto own = batch->GetColumnByName(field->name());
+      auto widened = own ? WidenArray(own, field->type(), ctx_.memory_pool())
+                         : arrow::MakeArrayOfNull(field->type(), batch->num_rows(), ctx_.memory_pool());
+      if (!widened.ok()) {
+        return WithContext(fmt::format("part {}: column '{}' as {}", part_, field->name(), field->type()->ToString()),
+                           widened.status());
+      }
+      columns.push_back(std::move(*widened));
+    }
+    return arrow::RecordBatch::Make(schema_, batch->num_rows(), std::move(columns));
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> NextNull() {
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    rows_ = left_.SliceByRank(at_, std::max<uint64_t>(1, limits_.rows));
+    if (rows_.empty()) return nullptr;
+    const auto n = static_cast<int64_t>(rows_.size());
+    at_ += rows_.size();
+    arrow::ArrayVector columns;
+    for (const auto& field : schema_->fields()) {
+      PILUM_ASSIGN_OR_RETURN(auto nulls, arrow::MakeArrayOfNull(field->type(), n, ctx_.memory_pool()));
+      columns.push_back(std::move(nulls));
+    }
+    return arrow::RecordBatch::Make(schema_, n, std::move(columns));
+  }
+
+  const std::string part_;
+  std::unique_ptr<BatchStream> inner_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  RowSet left_, rows_;
+  uint64_t at_ = 0;
+  BatchLimits limits_;
+  ReadContext ctx_;
+  Status failed_;
+};
+
+Result<std::shared_ptr<PartIndex>> LoadHeader(const DatasetFiles& files, LoadedPart* part, ReadContext& ctx) {
+  if (!IsContentName(part->file.name)) {  // its identity costs a read, so first look whether there is a header at all
+    PILUM_ASSIGN_OR_RETURN(bool exists, files.store->Exists(files.HeaderPath(part->file.name)));
+    if (!exists) return NotFoundError("no header");
+  }
+  PILUM_ASSIGN_OR_RETURN(part->identity, PartIdentity(files, part->file, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto header, OpenPartIndex(files, files.HeaderPath(part->file.name), SidecarKind::kHeader,
+                                                    part->identity, ctx));
+  auto schema = header->ReadSchema(ctx);
+  if (schema.ok()) {
+    part->schema = *schema;
+    part->num_rows = header->num_rows();
+  } else if (KindOf(schema.status()) != ErrorKind::kNotFound) {
+    return schema.status();
+  }
+  return header;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<PartIndex>> OpenPartIndex(const DatasetFiles& files, const std::string& path, SidecarKind kind,
+                                                 const Hash128& identity, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(path, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto index, PartIndex::Open(std::move(source), kind, ctx));
+  if (index->sidecar().identity().part_hash != identity) return Corrupt(path, "header", "it belongs to another part");
+  return index;
+}
+
+Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, bool use_index, ReadContext& ctx) {
+  LoadedPart part;
+  part.file = file;
+  if (use_index) {
+    auto header = LoadHeader(files, &part, ctx);
+    if (header.ok()) {
+      part.header = std::move(*header);
+    } else if (StopsARead(header.status())) {
+      return header.status();
+    } else {
+      part.note = KindOf(header.status()) == ErrorKind::kNotFound ? "it has no prune header" : header.status().message();
+    }
+  }
+  if (part.schema) return part;
+  PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(file.path, ctx));
+  PILUM_ASSIGN_OR_RETURN(part.reader, FileReader::Open(std::move(source), ctx));
+  part.schema = part.reader->schema();
+  part.num_rows = part.reader->num_rows();
+  if (part.header && part.header->sidecar().identity() !=
+                         SidecarIdentity{SchemaDescriptorHash(*part.schema), part.identity, part.num_rows}) {
+    part.header = nullptr;
+    part.note = "its prune header is of another schema or row count";
+  }
+  return part;
+}
+
+PartUnit::PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index)
+    : files_(std::move(files)), part_(std::move(part)), snapshot_schema_(std::move(snapshot_schema)), use_index_(use_index),
+      reader_(part_.reader) {}
+
+Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
+  if (num_rows() == 0) return false;
+  const PartProbe own = TranslateProbe(probe, *snapshot_schema_, *part_.schema);
+  if (own.kind == PartProbe::Kind::kAllNull) return probe.kind == Probe::Kind::kIsNull;
+  if (own.kind == PartProbe::Kind::kUnknown || !part_.header) return true;
+  PILUM_ASSIGN_OR_RETURN(Candidates found, part_.header->Answer(own.probe, ctx));
+  return !found.possible.empty();
+}
+
+Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const {
+  const PartProbe own = TranslateProbe(probe, *snapshot_schema_, *part_.schema);
+  if (own.kind == PartProbe::Kind::kAllNull) return AllNullAnswer(probe.kind, num_rows());
+  if (own.kind == PartProbe::Kind::kUnknown || !use_index_) return Candidates::Unknown(num_rows());
+  PILUM_ASSIGN_OR_RETURN(auto index, Index(ctx));
+  if (!index) return Candidates::Unknown(num_rows());
+  return index->Answer(own.probe, ctx);
+}
+
+Result<std::shared_ptr<PartIndex>> PartUnit::Index(ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (index_tried_) return index_;
+  auto open = [&]() -> Result<std::shared_ptr<PartIndex>> {
+    const SidecarIdentity wanted{SchemaDescriptorHash(*part_.schema), part_.identity, part_.num_rows};
+    const std::string path = files_.IndexPath(part_.file.name);
+    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files_, path, SidecarKind::kIndex, part_.identity, ctx));
+    if (index->sidecar().identity() != wanted) return Corrupt(path, "header", "it is of another schema or row count");
+    return index;
+  };
+  auto index = open();
+  if (!index.ok() && StopsARead(index.status())) return index.status();
+  index_tried_ = true;
+  if (index.ok()) {
+    index_ = std::move(*index);
+  } else {
+    note_ = KindOf(index.status()) == ErrorKind::kNotFound ? "it has no index" : index.status().message();
+  }
+  return index_;
+}
+
+std::string PartUnit::index_note() const {
+  std::lock_guard lock(mutex_);
+  if (!part_.note.empty()) return part_.note;
+  if (part_.header && !part_.header->note().empty()) return part_.header->note();
+  if (!note_.empty()) return note_;
+  return index_ ? index_->note() : std::string();
+}
+
+Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (reader_) return reader_;
+  PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part_.file.path, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
+  if (reader->num_rows() != part_.num_rows || SchemaDescriptorHash(*reader->schema()) != SchemaDescriptorHash(*part_.schema)) {
+    return Corrupt(part_.file.path, "", "it is not what its prune header describes; remove the header, the part is whole without");
+  }
+  reader_ = std::move(reader);
+  return reader_;
+}
+
+Result<std::unique_ptr<BatchStream>> PartUnit::Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                                    const BatchLimits& limits, const ReadContext& given) const {
+  ReadContext ctx = given;
+  PILUM_ASSIGN_OR_RETURN(auto leaves, LeafColumnsOf(*snapshot_schema_));
+  PILUM_ASSIGN_OR_RETURN(auto wanted, ProjectFields(files_.uri, *snapshot_schema_, leaves, columns));
+  const std::vector<FieldPath> own = TranslateColumns(columns, *part_.schema);
+  std::unique_ptr<BatchStream> inner;
+  if (!own.empty()) {
+    PILUM_ASSIGN_OR_RETURN(auto reader, Reader(ctx));
+    PILUM_ASSIGN_OR_RETURN(inner, reader->Read(own, rows, limits, ctx));
+    if (inner->schema()->Equals(*wanted.schema, false)) return inner;
+  }
+  return std::make_unique<WidenedStream>(name(), std::move(inner), wanted.schema, rows, limits, ctx);
+}
+
+}  // namespace pilum

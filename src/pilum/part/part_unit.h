@@ -1,0 +1,59 @@
+// One part as a unit of a snapshot: its file, its sidecars, and the way from the dataset's schema to the part's own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "pilum/index/part_index.h"
+#include "pilum/part/part_files.h"
+#include "pilum/source/snapshot.h"
+
+namespace pilum {
+
+// What is known of a part before its rows are read: from the prune header, or from the file's tail.
+struct LoadedPart {
+  PartFile file;
+  Hash128 identity{};
+  std::shared_ptr<arrow::Schema> schema;         // the part's own
+  uint64_t num_rows = 0;
+  std::shared_ptr<PartIndex> header;             // null: none, or not usable
+  std::shared_ptr<const FileReader> reader;      // set where the file had to be opened
+  std::string note;                              // why there is no header
+};
+
+// use_index false: sidecars are not looked at. Faults of sidecars become the note; faults of the part are errors.
+Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, bool use_index, ReadContext& ctx);
+
+class PartUnit final : public Unit {
+ public:
+  PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index);
+
+  const std::string& name() const override { return part_.file.name; }
+  uint64_t num_rows() const override { return part_.num_rows; }
+  Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override;
+  Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override;
+  std::string index_note() const override;
+  Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                            const BatchLimits& limits, const ReadContext& ctx) const override;
+
+ private:
+  Result<std::shared_ptr<const FileReader>> Reader(ReadContext& ctx) const;
+  Result<std::shared_ptr<PartIndex>> Index(ReadContext& ctx) const;  // null: none, or not usable
+
+  const DatasetFiles files_;
+  const LoadedPart part_;
+  const std::shared_ptr<arrow::Schema> snapshot_schema_;
+  const bool use_index_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const FileReader> reader_;
+  mutable std::shared_ptr<PartIndex> index_;
+  mutable bool index_tried_ = false;
+  mutable std::string note_;
+};
+
+// A usable index of this part: sound, and of this part, schema and row count. kCorrupt or kUnsupported say why not.
+Result<std::shared_ptr<PartIndex>> OpenPartIndex(const DatasetFiles& files, const std::string& path, SidecarKind kind,
+                                                 const Hash128& identity, ReadContext& ctx);
+
+}  // namespace pilum
