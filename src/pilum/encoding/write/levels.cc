@@ -47,15 +47,16 @@ Result<LevelPlan> LevelPlan::Make(const LeafColumn& column) {
   add(false);
   for (auto it = column.layers.rbegin(); it != column.layers.rend(); ++it) add(IsListKind(it->kind));
   plan.num_codes = next;
-  // A struct that may be null above a list keeps its level in every page, with or without nulls, and so do the lists inside:
-  // pylance 14 miscounts such structs where pages differ in it.
+  // A struct that may be null above a list keeps its level in every page, with or without nulls, and so do the lists
+  // inside: pylance 14 miscounts such structs where pages differ in it.
   bool nullable_outside = false;
   for (size_t i = 0; i < column.layers.size(); ++i) {
     const ShapeLayer& layer = column.layers[i];
     CodeLayer& codes = plan.layers[column.layers.size() - i];
     bool list_inside = false;
     for (size_t k = i + 1; k < column.layers.size(); ++k) list_inside |= IsListKind(column.layers[k].kind);
-    if (layer.kind == ShapeLayerKind::kStruct && layer.field->nullable() && list_inside) codes.always = nullable_outside = true;
+    if (layer.kind == ShapeLayerKind::kStruct && layer.field->nullable() && list_inside)
+      codes.always = nullable_outside = true;
     if (IsListKind(layer.kind) && nullable_outside) codes.always = true;
   }
   return plan;
@@ -205,8 +206,8 @@ Status LevelWalk::Walk(const LeafColumn& column, const LevelPlan& plan, const st
   return LeafLayer(column, plan.layers[0]);
 }
 
-PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,
-                        const PageSlice& slice) {
+PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
+                        FileVersion version, const PageSlice& slice) {
   PageContext page{column, hints, plan, version, slice, {}, {}, {}, 0, {}};
   std::array<uint64_t, 256> seen{};
   for (uint64_t i = 0; i < slice.events; ++i) ++seen[slice.def[i]];
@@ -216,8 +217,18 @@ PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, co
     page.def.map[code] = static_cast<uint8_t>(++level);
     if (seen[code] > 0) largest = level;
   };
-  for (const CodeLayer& l : plan->layers) {
-    bool null = l.always || seen[l.null_code] > 0, empty = l.is_list && seen[l.empty_code] > 0;
+  // A struct inside a struct with nulls has a level too, though no code of its own occurs: pylance 14 would take it as
+  // valid there, and then refuses the nulls of its children that may not be null.
+  std::vector<bool> inside_null(plan->layers.size());
+  bool outer_null = false;
+  for (size_t i = plan->layers.size(); i-- > 1;) {
+    const CodeLayer& l = plan->layers[i];
+    inside_null[i] = outer_null && !l.is_list;
+    outer_null = !l.is_list && (outer_null || l.always || seen[l.null_code] > 0);
+  }
+  for (size_t i = 0; i < plan->layers.size(); ++i) {
+    const CodeLayer& l = plan->layers[i];
+    bool null = l.always || inside_null[i] || seen[l.null_code] > 0, empty = l.is_list && seen[l.empty_code] > 0;
     if (!l.is_list) {
       if (null) number(l.null_code);
       page.layers.push_back(null ? RepDefLayer::kNullableItem : RepDefLayer::kAllValidItem);
