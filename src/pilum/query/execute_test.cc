@@ -241,6 +241,19 @@ TEST(Execute, RandomTreesGiveTheRowsThatMatchInOrder) {
   }
 }
 
+// What these tests would say of an index that forgets a row.
+TEST(Execute, ALyingIndexIsNoticed) {
+  std::mt19937_64 rng(5);
+  int noticed = 0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches = {RandomBatch(rng, 30)};
+    const BoundQuery q = Query(RandomTree(rng, 2), {{{"s"}}});
+    auto liar = std::make_shared<testing::LyingSnapshot>(Snap(batches, 4));
+    if (RunAll(liar, q)->num_rows() != static_cast<int64_t>(Wanted(batches, q).size())) ++noticed;
+  }
+  EXPECT_GT(noticed, 5);
+}
+
 TEST(Execute, ExactWithinNarrowedWithinKept) {
   std::mt19937_64 rng(11);
   ReadContext ctx;
