@@ -59,32 +59,36 @@ class RunningQuery final : public QueryResult {
 
   // One unit, stage by stage.
   Status Start(const Unit& unit) {
-    QueryCounts& counts = progress_.counts;
     const bool use_index = plan_.options.use_index;
-    const uint64_t rows = unit.num_rows();
-    Candidates candidates{RowSet::All(rows), RowSet::All(rows), {}};
-    if (use_index && !unit.index_note().empty())
-      counts.notes.push_back(fmt::format("{}: {}", unit.name(), unit.index_note()));
-
+    Candidates candidates{RowSet::All(unit.num_rows()), RowSet::All(unit.num_rows()), {}};
     if (const BoundPredicate* where = plan_.query.where.get()) {
       PILUM_ASSIGN_OR_RETURN(bool may_match, MayMatch(where->root(), unit, use_index, ctx_));
       if (!may_match) {
-        ++counts.units_pruned;
-        progress_.units.push_back({&unit, UnitOutcome::Kind::kPruned});
+        Note(unit, UnitOutcome::Kind::kPruned);
         return Status::OK();
       }
       PILUM_ASSIGN_OR_RETURN(candidates, Narrow(where->root(), unit, use_index, ctx_));
     }
     if (candidates.possible.empty()) {
-      progress_.units.push_back({&unit, UnitOutcome::Kind::kNarrowedAway});
+      Note(unit, UnitOutcome::Kind::kNarrowedAway);
       return Status::OK();
     }
-    ++counts.units_read;
-    counts.rows_candidate += candidates.possible.size();
-    counts.rows_certain += candidates.certain.size();
-    progress_.units.push_back({&unit, UnitOutcome::Kind::kRead, candidates.possible.size(), candidates.certain.size()});
+    Note(unit, UnitOutcome::Kind::kRead, candidates.possible.size(), candidates.certain.size());
     reading_ = MakeUnitRead(plan_, unit, std::move(candidates), &progress_, ctx_);
     return Status::OK();
+  }
+
+  // What became of the unit, once its index was asked.
+  void Note(const Unit& unit, UnitOutcome::Kind kind, uint64_t candidates = 0, uint64_t certain = 0) {
+    QueryCounts& counts = progress_.counts;
+    counts.units_pruned += kind == UnitOutcome::Kind::kPruned;
+    counts.units_read += kind == UnitOutcome::Kind::kRead;
+    counts.rows_candidate += candidates;
+    counts.rows_certain += certain;
+    progress_.units.push_back({&unit, kind, candidates, certain});
+    if (!plan_.options.use_index || !plan_.query.where) return;
+    if (std::string note = unit.index_note(); !note.empty())
+      counts.notes.push_back(fmt::format("{}: {}", unit.name(), note));
   }
 
   // A read that was stopped says how far it had come.
