@@ -1,0 +1,170 @@
+// Block form: one buffer that holds a known number of values (levels, dictionary items).
+#include <cstring>
+
+#include "pilum/base/bytes.h"
+#include "pilum/encoding/codec/codec.h"
+
+namespace pilum::codec {
+namespace {
+
+constexpr uint64_t kBlock = 1024;
+
+// u64 size of the run values, the values, the lengths.
+struct Runs {
+  Bytes values, lengths;
+};
+
+Result<Runs> ParseRuns(Bytes bytes) {
+  if (bytes.size() < 8) return BadBytes("run-length levels of {} bytes", bytes.size());
+  uint64_t size = LoadLE<uint64_t>(bytes.data());
+  if (size > bytes.size() - 8) return BadBytes("run values of {} bytes in a block of {}", size, bytes.size());
+  return Runs{bytes.subspan(8, size), bytes.subspan(8 + size)};
+}
+
+uint64_t RoundUp(uint64_t n) { return (n + kBlock - 1) / kBlock * kBlock; }
+
+Status CopyFlat(Bytes bytes, uint64_t n, uint64_t width, uint8_t* out) {
+  auto need = CheckedMul(n, width);
+  if (!need || *need > bytes.size()) return BadBytes("{} values of {} bytes in {} bytes", n, width, bytes.size());
+  std::memcpy(out, bytes.data(), *need);
+  return Status::OK();
+}
+
+// Values of whole bytes; out has room for n rounded up to 1,024, and slack.
+Status DecodeFixed(const CodecDesc& d, Bytes bytes, uint64_t n, uint8_t* out) {
+  switch (d.kind) {
+    case CodecKind::kFlat: return CopyFlat(bytes, n, d.bits / 8, out);
+    case CodecKind::kInlineBitpacking: {
+      PILUM_ASSIGN_OR_RETURN(InlinePacked p, ParseInlinePacked(d.bits, bytes, n));
+      Unpack1024(d.bits, p.width, p.words, out);
+      return Status::OK();
+    }
+    case CodecKind::kOutOfLineBitpacking: return DecodeOutOfLine(d.bits, d.children[0].bits, bytes, n, out);
+    case CodecKind::kRle: {
+      PILUM_ASSIGN_OR_RETURN(Runs r, ParseRuns(bytes));
+      return ExpandRuns(d.children[0].bits, r.values, r.lengths, n, out);
+    }
+    default: return Unsupported("{} as a block", d.ToString());
+  }
+}
+
+uint64_t FixedBits(const CodecDesc& d) { return d.kind == CodecKind::kRle ? d.children[0].bits : d.bits; }
+
+// u32 or u64 offset width, the same width start of the data, offsets from 0, data.
+Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
+  uint64_t bits = d.children[0].bits, width = bits / 8;
+  auto word = [&](uint64_t i) -> uint64_t {
+    return width == 4 ? LoadLE<uint32_t>(bytes.data() + i * 4) : LoadLE<uint64_t>(bytes.data() + i * 8);
+  };
+  auto head = CheckedMul(n, width);
+  if (!head || *head > bytes.size() || bytes.size() < *head + 3 * width) {
+    return BadBytes("{} variable values in a block of {} bytes", n, bytes.size());
+  }
+  if (word(0) != bits) return BadBytes("a block of {}-bit offsets says {}", bits, word(0));
+  uint64_t start = word(1);
+  if (start > bytes.size() || start < *head + 3 * width) return BadBytes("block data starts at {} of {}", start, bytes.size());
+  const uint8_t* offsets = bytes.data() + 2 * width;
+  PILUM_RETURN_NOT_OK(CheckOffsets(offsets, static_cast<int>(width), 0, n, bytes.size() - start));
+  VariableOut out;
+  PILUM_RETURN_NOT_OK(out.Init(spec.wide, n, bytes.size() - start, spec.pool));
+  PILUM_RETURN_NOT_OK(out.AppendRun(offsets, static_cast<int>(width), 0, n, bytes.data() + start));
+  return out.Finish();
+}
+
+Result<DataBlock> DecodeFixedBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
+  DataBlock b;
+  b.count = n;
+  b.bits = FixedBits(d);
+  if (n > MaxBlockValues(d, bytes)) return BadBytes("{} values of {} in {} bytes", n, d.ToString(), bytes.size());
+  PILUM_RETURN_NOT_OK(CheckOutput(n, b.bits));
+  if (b.bits % 8 != 0) {
+    if (b.bits != 1) return Unsupported("blocks of {}-bit values", b.bits);
+    PILUM_ASSIGN_OR_RETURN(auto data, Allocate((n + 7) / 8, spec.pool));
+    std::memcpy(data->mutable_data(), bytes.data(), (n + 7) / 8);  // MaxBlockValues said that they are there
+    b.data = std::move(data);
+    return b;
+  }
+  uint64_t room = d.kind == CodecKind::kFlat ? n : RoundUp(n);
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(room * (b.bits / 8), spec.pool));
+  PILUM_RETURN_NOT_OK(DecodeFixed(d, bytes, n, data->mutable_data()));
+  PILUM_RETURN_NOT_OK(data->Resize(static_cast<int64_t>(n * (b.bits / 8)), false));
+  b.data = std::move(data);
+  return b;
+}
+
+}  // namespace
+
+uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
+  uint64_t size = bytes.size();
+  switch (d.kind) {
+    case CodecKind::kFlat: return d.bits < 8 ? size * 8 / d.bits : size / (d.bits / 8);
+    case CodecKind::kVariable: return size / (d.children[0].bits / 8);
+    case CodecKind::kInlineBitpacking: return kBlock;
+    case CodecKind::kOutOfLineBitpacking: return size * 8 / d.children[0].bits;  // a tail of raw values holds fewer
+    case CodecKind::kRle: return size * 255;
+    case CodecKind::kGeneral: {
+      auto inner = DecompressedSize(d.scheme, bytes);
+      if (d.children[0].kind == CodecKind::kGeneral) return 0;
+      return inner.ok() ? MaxBlockValues(d.children[0], Bytes(bytes.data(), *inner)) : 0;  // the size alone is looked at
+    }
+    default: return 0;
+  }
+}
+
+Result<DataBlock> DecodeBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
+  switch (d.kind) {
+    case CodecKind::kVariable: return DecodeVariableBlock(d, bytes, n, spec);
+    case CodecKind::kGeneral: {
+      PILUM_ASSIGN_OR_RETURN(auto plain, Decompress(d.scheme, bytes, std::nullopt, spec.pool));
+      return DecodeBlock(d.children[0], Bytes(plain->data(), plain->size()), n, spec);
+    }
+    case CodecKind::kFixedSizeList: {
+      if (d.has_validity) return Unsupported("{} as a block", d.ToString());
+      auto items = CheckedMul(n, d.num_items);
+      if (!items) return BadBytes("{} lists of {} items in a block", n, d.num_items);
+      DataBlock list;
+      list.kind = DataBlock::Kind::kFixedSizeList;
+      list.count = n;
+      list.dimension = d.num_items;
+      PILUM_ASSIGN_OR_RETURN(DataBlock child, DecodeBlock(d.children[0], bytes, *items, spec));
+      list.children.push_back(std::move(child));
+      return list;
+    }
+    default: return DecodeFixedBlock(d, bytes, n, spec);
+  }
+}
+
+Status DecodeLevels(const CodecDesc& d, Bytes bytes, uint64_t n, std::span<const RowRange> ranges, uint16_t* out) {
+  const uint64_t count = CountOf(ranges);
+  if (d.kind == CodecKind::kGeneral) {
+    PILUM_ASSIGN_OR_RETURN(auto plain, Decompress(d.scheme, bytes, std::nullopt, arrow::default_memory_pool()));
+    return DecodeLevels(d.children[0], Bytes(plain->data(), plain->size()), n, ranges, out);
+  }
+  if (FixedBits(d) != 16) return BadBytes("levels of {}", d.ToString());
+  if (count == n) return DecodeFixed(d, bytes, n, reinterpret_cast<uint8_t*>(out));
+  if (d.kind == CodecKind::kFlat) {
+    if (n * 2 > bytes.size()) return BadBytes("{} levels in {} bytes", n, bytes.size());
+    for (const RowRange& r : ranges) {
+      std::memcpy(out, bytes.data() + r.begin * 2, r.size() * 2);
+      out += r.size();
+    }
+    return Status::OK();
+  }
+  if (d.kind == CodecKind::kInlineBitpacking && count <= 16) {
+    PILUM_ASSIGN_OR_RETURN(InlinePacked p, ParseInlinePacked(16, bytes, n));
+    for (const RowRange& r : ranges) {
+      for (uint64_t i = r.begin; i < r.end; ++i) *out++ = static_cast<uint16_t>(UnpackOne(16, p.width, p.words, i));
+    }
+    return Status::OK();
+  }
+  if (n > MaxBlockValues(d, bytes)) return BadBytes("{} levels in {} bytes", n, bytes.size());
+  std::vector<uint16_t> all(RoundUp(n) + kSlack);
+  PILUM_RETURN_NOT_OK(DecodeFixed(d, bytes, n, reinterpret_cast<uint8_t*>(all.data())));
+  for (const RowRange& r : ranges) {
+    std::memcpy(out, all.data() + r.begin, r.size() * 2);
+    out += r.size();
+  }
+  return Status::OK();
+}
+
+}  // namespace pilum::codec

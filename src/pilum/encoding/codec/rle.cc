@@ -1,0 +1,89 @@
+// rle: run values and one-byte run lengths.
+#include <cstring>
+
+#include "pilum/base/bytes.h"
+#include "pilum/encoding/codec/codec.h"
+
+namespace pilum::codec {
+namespace {
+
+// A run is at most 255 values: whole 64-byte stores, which may pass the end of the run (later runs and the slack take it).
+template <typename T>
+void Fill(const uint8_t* value, uint64_t n, uint8_t* out) {
+  T v = LoadLE<T>(value);
+  constexpr uint64_t kStep = 64 / sizeof(T);
+  T wide[kStep];
+  for (auto& w : wide) w = v;
+  for (uint64_t i = 0; i < n; i += kStep) std::memcpy(out + i * sizeof(T), wide, 64);
+}
+
+template <typename T>
+Status Expand(Bytes values, Bytes lengths, uint64_t n, uint8_t* out) {
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < lengths.size(); ++i) {
+    uint64_t run = lengths[i];
+    if (run > n - at) return BadBytes("runs pass the {} values of their chunk", n);
+    Fill<T>(values.data() + i * sizeof(T), run, out + at * sizeof(T));
+    at += run;
+  }
+  if (at != n) return BadBytes("runs hold {} values, not {}", at, n);
+  return Status::OK();
+}
+
+class RleDecoder : public ValueDecoder {
+ public:
+  Status Init(uint64_t bits, const DecodeSpec& spec) {
+    bits_ = bits;
+    pool_ = spec.pool;
+    return out_.Init(bits, spec);
+  }
+  int num_buffers() const override { return 2; }
+
+  Status Append(std::span<const Bytes> buffers, uint64_t n, std::span<const RowRange> ranges) override {
+    const uint64_t width = bits_ / 8;
+    decoded_ += n;
+    if (ranges.size() == 1 && ranges[0].size() == n) {
+      // Stores past the last run stay in the block's own room or slack: nothing behind is written yet.
+      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(n));
+      return ExpandRuns(bits_, buffers[0], buffers[1], n, at);
+    }
+    if (scratch_.size() < n * width + kSlack) scratch_.resize(n * width + kSlack);
+    PILUM_RETURN_NOT_OK(ExpandRuns(bits_, buffers[0], buffers[1], n, scratch_.data()));
+    for (const RowRange& r : ranges) {
+      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
+      std::memcpy(at, scratch_.data() + r.begin * width, r.size() * width);
+    }
+    return Status::OK();
+  }
+
+  Result<DataBlock> Finish() override { return out_.Finish(); }
+  uint64_t decoded() const override { return decoded_; }
+
+ private:
+  uint64_t bits_ = 0, decoded_ = 0;
+  arrow::MemoryPool* pool_ = nullptr;
+  FixedOut out_;
+  std::vector<uint8_t> scratch_;
+};
+
+}  // namespace
+
+Status ExpandRuns(uint64_t bits, Bytes values, Bytes lengths, uint64_t n, uint8_t* out) {
+  if (values.size() != lengths.size() * (bits / 8)) {
+    return BadBytes("{} run lengths for {} bytes of {}-bit run values", lengths.size(), values.size(), bits);
+  }
+  switch (bits) {
+    case 8: return Expand<uint8_t>(values, lengths, n, out);
+    case 16: return Expand<uint16_t>(values, lengths, n, out);
+    case 32: return Expand<uint32_t>(values, lengths, n, out);
+    default: return Expand<uint64_t>(values, lengths, n, out);
+  }
+}
+
+Result<std::unique_ptr<ValueDecoder>> MakeRleDecoder(const CodecDesc& desc, const DecodeSpec& spec) {
+  auto d = std::make_unique<RleDecoder>();
+  PILUM_RETURN_NOT_OK(d->Init(desc.children[0].bits, spec));
+  return d;
+}
+
+}  // namespace pilum::codec

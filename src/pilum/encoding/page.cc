@@ -1,0 +1,55 @@
+#include "pilum/encoding/page.h"
+
+#include "pilum/base/bytes.h"
+#include "pilum/encoding/page/page_base.h"
+
+namespace pilum {
+namespace {
+
+Status Prepare(PageContext* c) {
+  const PageInfo& info = c->info;
+  for (const ByteRange& b : info.buffers) {
+    if (b.size > c->file_size || b.offset > c->file_size - b.size) {
+      return codec::BadBytes("a buffer at {} of {} bytes lies past the end of the file", b.offset, b.size);
+    }
+  }
+  int64_t per_row = c->column->items_per_row();
+  if (info.length > INT64_MAX) return codec::BadBytes("a length of {}", info.length);
+  if (info.length % static_cast<uint64_t>(per_row) != 0) {
+    return codec::BadBytes("{} items in rows of {}", info.length, per_row);
+  }
+  c->items_per_row = static_cast<uint64_t>(per_row);
+  c->num_rows = info.length / c->items_per_row;
+  PILUM_ASSIGN_OR_RETURN(c->plan, MakeLevelPlan(*c->column, info.layout.layers));
+  return Status::OK();
+}
+
+Result<std::unique_ptr<Page>> Dispatch(PageContext c) {
+  switch (c.info.layout.kind) {
+    case LayoutKind::kMiniBlock: return MakeMiniBlockPage(std::move(c));
+    case LayoutKind::kFullZip: return MakeFullZipPage(std::move(c));
+    case LayoutKind::kConstant: return MakeConstantPage(std::move(c));
+    case LayoutKind::kBlob: return MakeBlobPage(std::move(c));
+  }
+  return Unsupported("an unknown page layout");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Page>> Page::Make(PageInfo info, const LeafColumn* column, int index, FileVersion version,
+                                         uint64_t file_size) {
+  PageContext c;
+  c.info = std::move(info);
+  c.column = column;
+  c.index = index;
+  c.version = version;
+  c.file_size = file_size;
+  Status st = Prepare(&c);
+  std::string place = fmt::format("column '{}' page {}", column->name, index);
+  if (!st.ok()) return WithContext(place, st);
+  auto page = Dispatch(std::move(c));
+  if (!page.ok()) return WithContext(place, page.status());
+  return page;
+}
+
+}  // namespace pilum

@@ -1,0 +1,303 @@
+// The value sinks of full-zip pages.
+#include <cstring>
+
+#include <arrow/type.h>
+
+#include "pilum/base/bytes.h"
+#include "pilum/encoding/leaf_array.h"
+#include "pilum/encoding/page/full_zip.h"
+
+namespace pilum::full_zip {
+
+using codec::BadBytes;
+using codec::Bytes;
+using codec::DataBlock;
+using codec::DecodeSpec;
+
+Status ValueSink::AppendRun(Bytes values, uint64_t n) {
+  const uint64_t width = n ? values.size() / n : 0;
+  for (uint64_t i = 0; i < n; ++i) PILUM_RETURN_NOT_OK(Append(values.subspan(i * width, width)));
+  return Status::OK();
+}
+
+namespace {
+
+// The items of a value: for each list level the bitmap of its items, then the items themselves.
+class FixedSink : public ValueSink {
+ public:
+  Status Init(const CodecDesc& codec, uint64_t bits, const DecodeSpec& spec) {
+    const CodecDesc* c = &codec;
+    uint64_t items = 1, front = 0;
+    for (; c->kind == CodecKind::kFixedSizeList; c = &c->children[0]) {
+      auto n = CheckedMul(items, c->num_items);
+      if (!n || *n > bits) return BadBytes("{} in values of {} bits", codec.ToString(), bits);
+      items = *n;
+      auto level = std::make_unique<Level>();
+      level->dimension = c->num_items;
+      level->items = items;
+      if (c->has_validity) {
+        level->bytes = (items + 7) / 8;
+        front += level->bytes;
+        DecodeSpec s = spec;
+        PILUM_RETURN_NOT_OK(codec::CheckOutput(spec.max_count, items));
+        s.max_count = spec.max_count * items;
+        PILUM_RETURN_NOT_OK(level->validity.Init(1, s));
+      }
+      levels_.push_back(std::move(level));
+    }
+    if (c->kind == CodecKind::kPackedStruct) {
+      if (!levels_.empty()) return Unsupported("{} in a full-zip page", codec.ToString());
+      field_bits_ = c->field_bits;
+      c = &c->children[0];
+    }
+    if (c->kind != CodecKind::kFlat) return Unsupported("{} in a full-zip page", codec.ToString());
+    auto item_bits = CheckedMul(items, c->bits);
+    // A list of bools keeps its bits; a bool alone has a byte.
+    if (!item_bits || (*item_bits + 7) / 8 + front != bits / 8) return BadBytes("{} in values of {} bits", codec.ToString(), bits);
+    width_ = bits / 8;
+    front_ = front;
+    items_ = items;
+    sub_byte_ = c->bits == 1;
+    if (c->bits % 8 != 0 && !sub_byte_) return Unsupported("values of {} bits", c->bits);
+    DecodeSpec s = spec;
+    s.max_count = spec.max_count * items;
+    PILUM_RETURN_NOT_OK(codec::CheckOutput(spec.max_count, *item_bits));
+    PILUM_RETURN_NOT_OK(out_.Init(c->bits, s));
+    pool_ = spec.pool;
+    return Status::OK();
+  }
+
+  Status Append(Bytes value) override {
+    const uint8_t* p = value.data();
+    for (auto& level : levels_) {
+      if (level->bytes == 0) continue;
+      PILUM_RETURN_NOT_OK(level->validity.AppendBits(p, 0, level->items));
+      p += level->bytes;
+    }
+    ++count_;
+    if (sub_byte_) return out_.AppendBits(p, 0, items_);
+    PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(items_));
+    std::memcpy(at, p, width_ - front_);
+    return Status::OK();
+  }
+
+  Status AppendRun(Bytes values, uint64_t n) override {
+    if (front_ > 0 || sub_byte_) return ValueSink::AppendRun(values, n);
+    PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(items_ * n));
+    std::memcpy(at, values.data(), values.size());
+    count_ += n;
+    return Status::OK();
+  }
+
+  Result<DataBlock> Finish() override {
+    PILUM_ASSIGN_OR_RETURN(DataBlock block, out_.Finish());
+    if (!field_bits_.empty()) return codec::SplitPackedRows(block, field_bits_, pool_);
+    for (auto it = levels_.rbegin(); it != levels_.rend(); ++it) {
+      DataBlock list;
+      list.kind = DataBlock::Kind::kFixedSizeList;
+      list.dimension = (*it)->dimension;
+      list.count = block.count / list.dimension;
+      if ((*it)->bytes) {
+        PILUM_ASSIGN_OR_RETURN(DataBlock v, (*it)->validity.Finish());
+        list.validity = v.data;
+      }
+      list.children.push_back(std::move(block));
+      block = std::move(list);
+    }
+    return block;
+  }
+
+ private:
+  struct Level {
+    uint64_t dimension = 0, items = 0, bytes = 0;
+    codec::FixedOut validity;
+  };
+  std::vector<std::unique_ptr<Level>> levels_;  // outermost first
+  std::vector<uint64_t> field_bits_;
+  uint64_t width_ = 0, front_ = 0, items_ = 1, count_ = 0;
+  bool sub_byte_ = false;
+  codec::FixedOut out_;
+  arrow::MemoryPool* pool_ = nullptr;
+};
+
+// What happens to the bytes of one value, outermost first: general and fsst steps around variable.
+class ValueChain {
+ public:
+  Status Init(const CodecDesc& codec, arrow::MemoryPool* pool) {
+    pool_ = pool;
+    const CodecDesc* c = &codec;
+    for (; c->kind != CodecKind::kVariable; c = &c->children[0]) {
+      Step s;
+      s.kind = c->kind;
+      s.scheme = c->scheme;
+      if (c->kind == CodecKind::kFsst) {
+        PILUM_ASSIGN_OR_RETURN(s.table, codec::FsstTable::Parse(c->bytes));
+      } else if (c->kind != CodecKind::kGeneral) {
+        return Unsupported("{} in a full-zip page", codec.ToString());
+      }
+      steps_.push_back(std::move(s));
+    }
+    return Status::OK();
+  }
+
+  // Decodes into `out`, the last step straight into its place.
+  Status Append(Bytes value, codec::VariableOut* out) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& s = steps_[i];
+      if (value.empty() || (s.kind == CodecKind::kFsst && !s.table.active())) continue;
+      bool last = i + 1 == steps_.size();
+      uint64_t size = value.size() * 8;
+      if (s.kind == CodecKind::kGeneral) {
+        PILUM_ASSIGN_OR_RETURN(size, codec::DecompressedSize(s.scheme, value));
+      }
+      uint8_t* to = nullptr;
+      if (last) {
+        PILUM_ASSIGN_OR_RETURN(to, out->Reserve(size));
+      } else {
+        PILUM_ASSIGN_OR_RETURN(auto buffer, codec::Allocate(size, pool_));
+        to = buffer->mutable_data();
+        scratch_[i % 2] = std::move(buffer);
+      }
+      if (s.kind == CodecKind::kGeneral) {
+        PILUM_RETURN_NOT_OK(codec::DecompressInto(s.scheme, value, to, size));
+      } else {
+        int64_t wrote = s.table.Decode(value, to);
+        if (wrote < 0) return BadBytes("a value uses an FSST code without a symbol");
+        size = static_cast<uint64_t>(wrote);
+      }
+      if (last) {
+        out->Push(size);
+        return Status::OK();
+      }
+      value = Bytes(to, size);
+    }
+    return out->Append(value);
+  }
+
+ private:
+  struct Step {
+    CodecKind kind;
+    Compression scheme;
+    codec::FsstTable table;
+  };
+  std::vector<Step> steps_;
+  BufferPtr scratch_[2];
+  arrow::MemoryPool* pool_ = nullptr;
+};
+
+class VariableSink : public ValueSink {
+ public:
+  Status Init(const CodecDesc& codec, const DecodeSpec& spec) {
+    PILUM_RETURN_NOT_OK(chain_.Init(codec, spec.pool));
+    max_count_ = spec.max_count;
+    return out_.Init(spec.wide, spec.max_count, spec.input_bytes, spec.pool);
+  }
+  Status Append(Bytes value) override {
+    if (out_.count() >= max_count_) return BadBytes("more values than the page holds");
+    return chain_.Append(value, &out_);
+  }
+  Result<DataBlock> Finish() override { return out_.Finish(); }
+
+ private:
+  ValueChain chain_;
+  uint64_t max_count_ = 0;
+  codec::VariableOut out_;
+};
+
+// A row: its fields in order, fixed ones as they are, variable ones behind their length.
+class PackedRowSink : public ValueSink {
+ public:
+  Status Init(const CodecDesc& codec, const arrow::DataType& type, const DecodeSpec& spec) {
+    if (static_cast<int>(codec.var_fields.size()) != type.num_fields()) {
+      return BadBytes("{} packed fields for {}", codec.var_fields.size(), type.ToString());
+    }
+    for (size_t i = 0; i < codec.var_fields.size(); ++i) {
+      auto f = std::make_unique<Field>();
+      f->layout = codec.var_fields[i];
+      DecodeSpec s = spec;
+      s.wide = IsWide(*type.field(static_cast<int>(i))->type());
+      if (f->layout.is_variable) {
+        PILUM_RETURN_NOT_OK(f->chain.Init(codec.children[i], spec.pool));
+        PILUM_RETURN_NOT_OK(f->variable.Init(s.wide, s.max_count, 0, s.pool));
+      } else {
+        if (f->layout.bits % 8 != 0) return Unsupported("packed struct fields of {} bits", f->layout.bits);
+        PILUM_RETURN_NOT_OK(f->fixed.Init(f->layout.bits, s));
+      }
+      fields_.push_back(std::move(f));
+    }
+    max_count_ = spec.max_count;
+    return Status::OK();
+  }
+
+  Status Append(Bytes row) override {
+    if (count_ >= max_count_) return BadBytes("more values than the page holds");
+    ++count_;
+    // A null row holds no bytes: each field gets an empty value.
+    const bool null = row.empty();
+    for (auto& f : fields_) {
+      uint64_t size = f->layout.bits / 8;
+      if (f->layout.is_variable && !null) {
+        if (row.size() < size) return BadBytes("a packed row ends inside a length");
+        uint64_t length = size == 4 ? LoadLE<uint32_t>(row.data()) : LoadLE<uint64_t>(row.data());
+        row = row.subspan(size);
+        size = length;
+      }
+      if (null) size = 0;
+      if (size > row.size()) return BadBytes("a packed row ends inside a field");
+      if (f->layout.is_variable) {
+        PILUM_RETURN_NOT_OK(f->chain.Append(row.first(size), &f->variable));
+      } else {
+        PILUM_ASSIGN_OR_RETURN(uint8_t* at, f->fixed.Take(1));
+        if (null) std::memset(at, 0, f->layout.bits / 8);
+        else std::memcpy(at, row.data(), size);
+      }
+      row = row.subspan(size);
+    }
+    if (!row.empty()) return BadBytes("a packed row has {} bytes too many", row.size());
+    return Status::OK();
+  }
+
+  Result<DataBlock> Finish() override {
+    DataBlock b;
+    b.kind = DataBlock::Kind::kStruct;
+    b.count = count_;
+    for (auto& f : fields_) {
+      PILUM_ASSIGN_OR_RETURN(DataBlock child, f->layout.is_variable ? f->variable.Finish() : f->fixed.Finish());
+      b.children.push_back(std::move(child));
+    }
+    return b;
+  }
+
+ private:
+  struct Field {
+    CodecDesc::VarField layout;
+    ValueChain chain;
+    codec::VariableOut variable;
+    codec::FixedOut fixed;
+  };
+  std::vector<std::unique_ptr<Field>> fields_;
+  uint64_t count_ = 0, max_count_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ValueSink>> MakeFixedSink(const CodecDesc& codec, uint64_t bits, const DecodeSpec& spec) {
+  auto sink = std::make_unique<FixedSink>();
+  PILUM_RETURN_NOT_OK(sink->Init(codec, bits, spec));
+  return std::unique_ptr<ValueSink>(std::move(sink));
+}
+
+Result<std::unique_ptr<ValueSink>> MakeVariableSink(const CodecDesc& codec, const DecodeSpec& spec) {
+  auto sink = std::make_unique<VariableSink>();
+  PILUM_RETURN_NOT_OK(sink->Init(codec, spec));
+  return std::unique_ptr<ValueSink>(std::move(sink));
+}
+
+Result<std::unique_ptr<ValueSink>> MakePackedRowSink(const CodecDesc& codec, const arrow::DataType& struct_type,
+                                                     const DecodeSpec& spec) {
+  auto sink = std::make_unique<PackedRowSink>();
+  PILUM_RETURN_NOT_OK(sink->Init(codec, struct_type, spec));
+  return std::unique_ptr<ValueSink>(std::move(sink));
+}
+
+}  // namespace pilum::full_zip

@@ -1,0 +1,120 @@
+#include "pilum/encoding/page/miniblock.h"
+
+#include "pilum/base/bytes.h"
+
+namespace pilum {
+namespace miniblock {
+
+using codec::BadBytes;
+using codec::Bytes;
+
+Status MiniBlockPage::Check() const {
+  const PageLayout& l = layout();
+  size_t want = 2 + (l.dictionary ? 1 : 0) + (l.repetition_index_depth > 0 ? 1 : 0);
+  // More buffers than the layout names are tolerated, as other readers do.
+  if (buffers().size() < want) return BadBytes("{} buffers, not {}", buffers().size(), want);
+  if (l.repetition_index_depth > 1) return Unsupported("a repetition index of depth {}", l.repetition_index_depth);
+  if (buffers()[0].size % word_bytes() != 0) return BadBytes("a chunk table of {} bytes", buffers()[0].size);
+  uint64_t chunks = buffers()[0].size / word_bytes();
+  if (chunks > buffers()[1].size / 8) return BadBytes("{} chunks in {} bytes", chunks, buffers()[1].size);
+  if (l.num_items > chunks * kMaxChunkValues) return BadBytes("{} items in {} chunks", l.num_items, chunks);
+  if (plan().has_lists() != l.rep_codec.has_value()) return BadBytes("repetition levels do not go with the column's lists");
+  if (!plan().has_lists() && l.num_items != c_.info.length) {
+    return BadBytes("{} items, but a length of {}", l.num_items, c_.info.length);
+  }
+  if (c_.num_rows > chunks * kMaxChunkEvents) return BadBytes("{} rows in {} chunks", c_.num_rows, chunks);
+  bool dict_type = StorageType(*leaf_type()).id() == arrow::Type::DICTIONARY;
+  if (dict_type && !l.dictionary) return BadBytes("a dictionary column without a dictionary");
+  codec::DecodeSpec none{0, 0, false, arrow::default_memory_pool()};
+  PILUM_ASSIGN_OR_RETURN(auto probe, codec::MakeValueDecoder(*l.value_codec, none));
+  if (l.num_buffers > kMaxValueBuffers || static_cast<uint64_t>(probe->num_buffers()) != l.num_buffers) {
+    return BadBytes("{} value buffers for {}", l.num_buffers, l.value_codec->ToString());
+  }
+  return Status::OK();
+}
+
+Result<ChunkTable> MiniBlockPage::ParseTable(Bytes words) const {
+  const uint64_t n = words.size() / word_bytes();
+  ChunkTable t;
+  t.offset.resize(n + 1);
+  t.value.resize(n + 1);
+  for (uint64_t i = 0; i < n; ++i) {
+    uint32_t word = word_bytes() == 4 ? LoadLE<uint32_t>(words.data() + i * 4) : LoadLE<uint16_t>(words.data() + i * 2);
+    t.offset[i + 1] = t.offset[i] + ((word >> 4) + uint64_t{1}) * 8;
+    uint64_t log = word & 15;
+    if (i + 1 < n) {
+      if (log == 0) return BadBytes("chunk {} of {} does not say its number of values", i, n);
+      t.value[i + 1] = t.value[i] + (uint64_t{1} << log);
+      continue;
+    }
+    t.value[n] = layout().num_items;
+    if (t.value[i] > t.value[n] || t.value[n] - t.value[i] > kMaxChunkValues) {
+      return BadBytes("the chunks before the last hold {} of {} items", t.value[i], t.value[n]);
+    }
+  }
+  if (t.offset[n] != buffers()[1].size) {
+    return BadBytes("the chunks add up to {} bytes, the data buffer has {}", t.offset[n], buffers()[1].size);
+  }
+  return t;
+}
+
+Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferPtr& table, const BufferPtr& dictionary) const {
+  auto p = std::make_shared<Prelude>();
+  PILUM_ASSIGN_OR_RETURN(p->chunks, ParseTable(BytesOf(table)));
+  p->bytes = p->chunks.offset.size() * 16;
+  if (layout().dictionary) {
+    const arrow::DataType& storage = StorageType(*leaf_type());
+    bool dict_type = storage.id() == arrow::Type::DICTIONARY;
+    const auto& value_type = dict_type ? static_cast<const arrow::DictionaryType&>(storage).value_type() : leaf_type();
+    codec::DecodeSpec spec;
+    spec.wide = IsWide(*value_type);
+    spec.pool = arrow::default_memory_pool();
+    auto items = codec::DecodeBlock(*layout().dictionary, BytesOf(dictionary), layout().num_dictionary_items, spec);
+    if (!items.ok()) return WithContext("dictionary", items.status());
+    p->items = std::move(*items);
+    p->bytes += (p->items.data ? p->items.data->size() : 0) + (p->items.offsets ? p->items.offsets->size() : 0);
+    if (dict_type) {
+      Validity all{p->items.count, nullptr, 0};
+      PILUM_ASSIGN_OR_RETURN(auto data, MakeLeaf(value_type, p->items, all, spec.pool));
+      p->dictionary = arrow::MakeArray(data);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  if (!prelude_) prelude_ = std::move(p);
+  return prelude_;
+}
+
+// Per chunk: rows that finish in it, events after the last of them. Leftovers mean that the next chunk begins inside a row.
+Result<std::shared_ptr<const RowIndex>> MiniBlockPage::ParseIndex(const BufferPtr& bytes, size_t chunks) const {
+  if (static_cast<uint64_t>(bytes->size()) != chunks * 16) {
+    return BadBytes("a repetition index of {} bytes for {} chunks", bytes->size(), chunks);
+  }
+  auto index = std::make_shared<RowIndex>();
+  index->started.resize(chunks + 1);
+  index->finished.resize(chunks + 1);
+  uint64_t finished = 0;
+  for (size_t c = 0; c < chunks; ++c) {
+    uint64_t rows = LoadLE<uint64_t>(bytes->data() + c * 16), leftover = LoadLE<uint64_t>(bytes->data() + c * 16 + 8);
+    if (rows > c_.num_rows - finished) return BadBytes("the repetition index counts more than {} rows", c_.num_rows);
+    finished += rows;
+    index->finished[c + 1] = finished;
+    index->started[c + 1] = finished + (leftover > 0 ? 1 : 0);
+    if (index->started[c + 1] < index->started[c]) return BadBytes("the repetition index loses a row at chunk {}", c);
+  }
+  if (finished != c_.num_rows || index->started[chunks] != finished) {
+    return BadBytes("the repetition index counts {} rows, not {}", finished, c_.num_rows);
+  }
+  std::lock_guard lock(mutex_);
+  if (!index_) index_ = std::move(index);
+  return index_;
+}
+
+}  // namespace miniblock
+
+Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext context) {
+  auto page = std::make_unique<miniblock::MiniBlockPage>(std::move(context));
+  PILUM_RETURN_NOT_OK(page->Check());
+  return std::unique_ptr<Page>(std::move(page));
+}
+
+}  // namespace pilum
