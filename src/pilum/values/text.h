@@ -1,0 +1,17 @@
+// Text by code points: validity, folding, counting. Called by query.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pilum {
+
+bool IsValidUtf8(std::string_view text);
+// Unicode simple case folding, code point by code point (u_foldCase). Bytes that are not UTF-8 are kept as they are.
+std::string FoldCase(std::string_view text);
+int64_t CountCodePoints(std::string_view text);
+// Bytes of the code point at `at` (1 for a byte that starts none).
+size_t CodePointSize(std::string_view text, size_t at);
+
+}  // namespace pilum
