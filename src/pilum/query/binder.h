@@ -1,0 +1,97 @@
+// Binding: names to columns, literals to the types beside them. Used by bind*.cc and functions*.cc only.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pilum/query/ast.h"
+#include "pilum/query/evaluate.h"
+#include "pilum/query/lexer.h"
+#include "pilum/query/literal.h"
+#include "pilum/query/query.h"
+
+namespace pilum {
+
+// One bound expression: exactly one of the three. A boolean one can be used as a value, and a literal too.
+struct Operand {
+  std::optional<Literal> literal;
+  ValuePtr value;
+  BoolPtr boolean;
+  size_t pos = 0;
+};
+
+struct ResolvedColumn {
+  FieldPath path;
+  std::shared_ptr<arrow::DataType> type;
+  bool through_list = false;
+};
+
+class Binder {
+ public:
+  Binder(const arrow::Schema& schema, const Params& params) : schema_(schema), params_(params) {}
+  void AddSourceName(const NamePart& name) { source_names_.push_back(name.text); }
+
+  Result<BoolPtr> BindBool(const Expr& e);
+  Result<Operand> BindOperand(const Expr& e);
+  Result<ResolvedColumn> Resolve(const std::vector<NamePart>& parts, size_t pos) const;
+  bool IsSourceName(const std::string& name) const;
+  Result<Literal> BindParam(const Expr& e);
+
+  // Columns met so far, in order of appearance; none lies inside another.
+  std::vector<FieldPath> columns() const;
+  Status CheckParamsUsed() const;
+
+  // Used by functions: a bound operand as a value (literals by their default type), and errors with a place.
+  Result<ValuePtr> AsValue(const Operand& o) const;
+  Result<ValuePtr> AsValueOf(const Operand& o, const std::shared_ptr<arrow::DataType>& type) const;
+  Result<BoolPtr> AsBool(const Operand& o) const;
+  Result<BoolPtr> Compare(const std::string& op, const Operand& a, const Operand& b, size_t pos) const;
+
+ private:
+  // bind_value.cc
+  Result<Operand> BindLiteral(const Expr& e);
+  Result<Operand> BindColumn(const Expr& e);
+  Result<Operand> BindArith(const Expr& e);
+  Result<Operand> BindCase(const Expr& e);
+  Result<Operand> BindCast(const Expr& e);
+  Result<Operand> BindCall(const Expr& e);
+  // An operand over literals alone becomes a literal.
+  Result<Operand> Fold(Operand o, bool constant) const;
+  // bind.cc
+  Result<BoolPtr> BindChain(const Expr& e);
+  Result<BoolPtr> BindIn(const Expr& e);
+  Result<BoolPtr> BindBetween(const Expr& e);
+  Result<BoolPtr> BindLike(const Expr& e);
+  Result<BoolPtr> BindIsNull(const Expr& e);
+  Result<BoolPtr> BindDistinct(const Expr& e);
+  Result<BoolPtr> BindTruth(const Expr& e);
+  Result<BoolPtr> InLiterals(const Operand& tested, const std::vector<Operand>& items) const;
+
+  const arrow::Schema& schema_;
+  const Params& params_;
+  std::vector<std::string> source_names_ = {"t"};
+  std::vector<FieldPath> columns_;
+  size_t next_param_ = 0;
+};
+
+// functions.cc
+// Binds name(args); an unknown name is an error that lists near ones.
+Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector<Operand> args);
+// arithmetic.cc, cast.cc, choice.cc
+Result<ValuePtr> MakeArith(const std::string& op, ValuePtr a, ValuePtr b);   // errors without a position
+Result<ValuePtr> MakeNegate(ValuePtr a);
+Result<ValuePtr> MakeConcat(std::vector<ValuePtr> parts, bool skip_null);
+Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size_t pos);
+Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type);
+// The type all branches can take: equal ones, or the smallest numeric that holds both kinds.
+Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<Operand>& operands, size_t pos);
+// conditions[i] true first gives results[i]; else the last result (there is one more).
+ValuePtr MakeChoice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results, std::shared_ptr<arrow::DataType> type);
+ValuePtr MakeCoalesce(std::vector<ValuePtr> values, std::shared_ptr<arrow::DataType> type);
+
+// Up to three of `names` that are spelled nearly like `name`: "; near: a, b" or nothing.
+std::string NearNames(const std::string& name, const std::vector<std::string>& names);
+
+}  // namespace pilum

@@ -1,0 +1,112 @@
+// Bound expressions, ready to run over batches: booleans (three-valued) and values. Built by bind, immutable afterwards.
+// The pieces live in evaluate_*.cc, one concern each.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/query/predicate.h"
+
+namespace pilum {
+
+// TRUE / FALSE / NULL a row, as two bitmaps: NULL is neither. Bits past `rows` are zero.
+struct Tri {
+  int64_t rows = 0;
+  std::vector<uint64_t> is_true, is_false;
+
+  static Tri Null(int64_t rows);
+  static Tri Constant(int64_t rows, std::optional<bool> value);
+  // `matches`: one bit a row, meaningless where `array` is null.
+  static Tri FromMatches(const arrow::Array& array, std::vector<uint64_t> matches);
+  static Result<Tri> FromArray(const arrow::Array& booleans);
+  Result<std::shared_ptr<arrow::BooleanArray>> ToArray() const;
+};
+
+inline size_t WordsFor(int64_t rows) { return static_cast<size_t>((rows + 63) / 64); }
+
+// One Evaluate: the batch and what was already taken out of it.
+struct EvalContext {
+  const arrow::RecordBatch& batch;
+  ReadContext& ctx;
+  int64_t rows;
+  std::map<FieldPath, std::shared_ptr<arrow::Array>> columns;
+};
+
+class ValueExpr {
+ public:
+  explicit ValueExpr(std::shared_ptr<arrow::DataType> type) : type_(std::move(type)) {}
+  virtual ~ValueExpr() = default;
+  const std::shared_ptr<arrow::DataType>& type() const { return type_; }
+  // One slot a row, of type() (a column: exactly as the batch holds it).
+  virtual Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const = 0;
+  // A plain column: its path, else null.
+  virtual const FieldPath* column() const { return nullptr; }
+  // Does the path step through a list? (No index knows such a column.)
+  virtual bool through_list() const { return false; }
+  virtual std::string ToString() const = 0;
+
+ private:
+  std::shared_ptr<arrow::DataType> type_;
+};
+using ValuePtr = std::shared_ptr<const ValueExpr>;
+
+class BoolExpr {
+ public:
+  using Node = BoundPredicate::Node;
+  explicit BoolExpr(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  virtual ~BoolExpr() = default;
+  virtual Result<Tri> Eval(EvalContext& in) const = 0;
+  const std::shared_ptr<const Node>& node() const { return node_; }
+  // A set test of a column: the two below, for merging.
+  virtual const ValueSet* set() const { return nullptr; }
+  virtual ValuePtr operand() const { return nullptr; }
+
+ private:
+  std::shared_ptr<const Node> node_;
+};
+using BoolPtr = std::shared_ptr<const BoolExpr>;
+
+// evaluate.cc: logic, columns, constants
+BoolPtr MakeConst(std::optional<bool> value);
+BoolPtr MakeAnd(std::vector<BoolPtr> children);  // set tests of one column become one
+BoolPtr MakeOr(std::vector<BoolPtr> children);
+BoolPtr MakeNot(BoolPtr child);
+BoolPtr MakeIsNull(ValuePtr value);
+BoolPtr MakeIsNull(BoolPtr value);
+BoolPtr MakeIsTruth(BoolPtr value, bool wanted);  // IS TRUE / IS FALSE
+BoolPtr MakeBoolOf(ValuePtr value);              // a boolean value as a predicate
+ValuePtr MakeValueOf(BoolPtr value);
+ValuePtr MakeColumn(FieldPath path, std::shared_ptr<arrow::DataType> type, bool through_list);
+ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar);
+std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns, std::string text);
+
+// evaluate_set.cc: a value against a set of its type's normal form
+BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);
+// evaluate_text.cc: any test of a text that is not a set; a probe where the test implies one
+using TextTest = std::function<bool(std::string_view)>;
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text);
+// Two texts a row; nullopt is NULL.
+using TextPairTest = std::function<std::optional<bool>(std::string_view, std::string_view)>;
+BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string text);
+// evaluate_compare.cc: two values by mathematical value; kQuery where the types do not compare (without a position)
+Result<BoolPtr> MakeCompare(const std::string& op, ValuePtr a, ValuePtr b);
+
+// evaluate_arrays.cc: helpers
+// Without dictionary and extension.
+Result<std::shared_ptr<arrow::Array>> Plain(std::shared_ptr<arrow::Array> array);
+Result<std::shared_ptr<arrow::Array>> EvalPlain(const ValueExpr& value, EvalContext& in);
+// Field `name` of the structs (through lists), null where a struct above is null.
+Result<std::shared_ptr<arrow::Array>> StepInto(const std::shared_ptr<arrow::Array>& array, const std::string& name);
+// Views of a plain text or binary array; null slots are empty.
+Result<std::vector<std::string_view>> BytesOf(const arrow::Array& array);
+// Integers of any plain Domain::kInt array, floats of any float array, unscaled decimals. Null slots are zero.
+Result<std::vector<Int128>> IntsOf(const arrow::Array& array);
+Result<std::vector<double>> FloatsOf(const arrow::Array& array);
+Result<std::vector<arrow::Decimal256>> DecimalsOf(const arrow::Array& array);
+
+}  // namespace pilum

@@ -1,0 +1,100 @@
+// Tests of texts that are not sets: LIKE with wildcards inside, contains, regular expressions.
+#include "pilum/query/evaluate.h"
+
+namespace pilum {
+namespace {
+
+void Set(std::vector<uint64_t>* bits, int64_t row) { (*bits)[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64); }
+
+Result<Tri> TestEach(const arrow::Array& plain, const TextTest& test) {
+  PILUM_ASSIGN_OR_RETURN(auto texts, BytesOf(plain));
+  Tri t = Tri::Null(plain.length());
+  for (int64_t i = 0; i < plain.length(); ++i) {
+    if (plain.IsValid(i)) Set(test(texts[static_cast<size_t>(i)]) ? &t.is_true : &t.is_false, i);
+  }
+  return t;
+}
+
+class TextTestExpr : public BoolExpr {
+ public:
+  TextTestExpr(std::shared_ptr<const Node> node, ValuePtr value, TextTest test)
+      : BoolExpr(std::move(node)), value_(std::move(value)), test_(std::move(test)) {}
+
+  Result<Tri> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto array, value_->Eval(in));
+    while (array->type_id() == arrow::Type::EXTENSION) {
+      array = static_cast<const arrow::ExtensionArray&>(*array).storage();
+    }
+    if (array->type_id() == arrow::Type::DICTIONARY) {
+      const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
+      if (d.dictionary()->length() < in.rows) return ByEntry(d);
+    }
+    PILUM_ASSIGN_OR_RETURN(array, Plain(array));
+    return TestEach(*array, test_);
+  }
+
+ private:
+  Result<Tri> ByEntry(const arrow::DictionaryArray& d) const {
+    PILUM_ASSIGN_OR_RETURN(auto entries, Plain(d.dictionary()));
+    PILUM_ASSIGN_OR_RETURN(Tri of_entry, TestEach(*entries, test_));
+    Tri out = Tri::Null(d.length());
+    for (int64_t i = 0; i < d.length(); ++i) {
+      if (d.IsNull(i)) continue;
+      int64_t e = d.GetValueIndex(i);
+      if (e < 0 || e >= entries->length()) {
+        return Status::Invalid("dictionary index ", e, " of ", entries->length(), " entries");
+      }
+      if (of_entry.is_true[static_cast<size_t>(e / 64)] >> (e % 64) & 1) Set(&out.is_true, i);
+      if (of_entry.is_false[static_cast<size_t>(e / 64)] >> (e % 64) & 1) Set(&out.is_false, i);
+    }
+    return out;
+  }
+
+  ValuePtr value_;
+  TextTest test_;
+};
+
+class TextPairExpr : public BoolExpr {
+ public:
+  TextPairExpr(std::shared_ptr<const Node> node, ValuePtr a, ValuePtr b, TextPairTest test)
+      : BoolExpr(std::move(node)), a_(std::move(a)), b_(std::move(b)), test_(std::move(test)) {}
+  Result<Tri> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto a, EvalPlain(*a_, in));
+    PILUM_ASSIGN_OR_RETURN(auto b, EvalPlain(*b_, in));
+    PILUM_ASSIGN_OR_RETURN(auto left, BytesOf(*a));
+    PILUM_ASSIGN_OR_RETURN(auto right, BytesOf(*b));
+    Tri t = Tri::Null(in.rows);
+    for (int64_t i = 0; i < in.rows; ++i) {
+      if (a->IsNull(i) || b->IsNull(i)) continue;
+      auto v = test_(left[static_cast<size_t>(i)], right[static_cast<size_t>(i)]);
+      if (v) Set(*v ? &t.is_true : &t.is_false, i);
+    }
+    return t;
+  }
+
+ private:
+  ValuePtr a_, b_;
+  TextPairTest test_;
+};
+
+std::shared_ptr<BoundPredicate::Node> Leaf(std::string text) {
+  auto node = std::make_shared<BoundPredicate::Node>();
+  node->text = std::move(text);
+  return node;
+}
+
+}  // namespace
+
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text) {
+  auto node = Leaf(std::move(text));
+  if (implied && value->column() != nullptr && !value->through_list()) {
+    node->probe = Probe{Probe::Kind::kInSet, *value->column(), std::move(*implied), false};
+  }
+  return std::make_shared<TextTestExpr>(std::move(node), std::move(value), std::move(test));
+}
+
+BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string text) {
+  return std::make_shared<TextPairExpr>(Leaf(std::move(text)), std::move(a), std::move(b), std::move(test));
+}
+
+}  // namespace pilum

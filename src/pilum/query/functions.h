@@ -1,0 +1,38 @@
+// The functions by subject; used by functions*.cc only. A Bind… gets arguments whose number was checked.
+#pragma once
+
+#include <vector>
+
+#include "pilum/query/binder.h"
+
+namespace pilum {
+
+struct FunctionCall {
+  const Binder& binder;
+  const Expr& call;
+  std::vector<Operand> args;
+};
+
+Status WrongArgument(const FunctionCall& f, size_t i, const char* wanted);
+bool IsNullOperand(const Operand& o);
+bool IsTextOperand(const Operand& o);
+Operand NullOperand(size_t pos);
+Operand Boolean(BoolPtr b, size_t pos);
+Operand ValueResult(ValuePtr v, size_t pos);
+
+// functions_text.cc
+Result<Operand> BindTextFunction(FunctionCall f);  // lower upper trim length substr
+Result<Operand> BindConcat(FunctionCall f);
+Result<Operand> BindRegexp(FunctionCall f);
+// functions_number.cc
+Result<Operand> BindRounding(FunctionCall f);      // abs round floor ceil
+// functions_list.cc
+Result<Operand> BindArrayHas(FunctionCall f);
+Result<Operand> BindCardinality(FunctionCall f);
+// functions_time.cc
+Result<Operand> BindDateTrunc(FunctionCall f);
+Result<Operand> BindDatePart(FunctionCall f);
+Result<Operand> BindToTimestamp(FunctionCall f);
+Result<Operand> BindArrowCast(FunctionCall f);
+
+}  // namespace pilum

@@ -1,0 +1,143 @@
+// Lists: array_has and its kin against literals, and cardinality. Elements are tested as a column of their type would be.
+#include "pilum/query/functions.h"
+#include "pilum/values/value_builder.h"
+
+namespace pilum {
+namespace {
+
+struct ListView {
+  std::shared_ptr<arrow::Array> list, items;
+  std::function<std::pair<int64_t, int64_t>(int64_t)> span;  // begin and end of row i in items
+};
+
+Result<ListView> ViewOf(std::shared_ptr<arrow::Array> array) {
+  PILUM_ASSIGN_OR_RETURN(array, Plain(std::move(array)));
+  ListView v{array, nullptr, nullptr};
+  auto of = [&](const auto& list) {
+    v.items = list.values();
+    v.span = [&list](int64_t i) { return std::pair<int64_t, int64_t>(list.value_offset(i), list.value_offset(i) + list.value_length(i)); };
+  };
+  switch (array->type_id()) {
+    case arrow::Type::LIST:
+    case arrow::Type::MAP: of(static_cast<const arrow::ListArray&>(*array)); break;
+    case arrow::Type::LARGE_LIST: of(static_cast<const arrow::LargeListArray&>(*array)); break;
+    case arrow::Type::FIXED_SIZE_LIST: of(static_cast<const arrow::FixedSizeListArray&>(*array)); break;
+    default: return Status::TypeError("not a list: ", array->type()->ToString());
+  }
+  return v;
+}
+
+bool IsList(const std::shared_ptr<arrow::DataType>& type) {
+  auto id = PlainType(type)->id();
+  return id == arrow::Type::LIST || id == arrow::Type::LARGE_LIST || id == arrow::Type::FIXED_SIZE_LIST;
+}
+
+// The items of the lists as the one column of a batch, so that a set test can run over them.
+class Items : public ValueExpr {
+ public:
+  explicit Items(std::shared_ptr<arrow::DataType> type) : ValueExpr(std::move(type)) {}
+  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override { return in.batch.column(0); }
+  std::string ToString() const override { return "item"; }
+};
+
+// all: every test must hold for some element; else one test must. A row is NULL only where its list is.
+class ListHas : public BoolExpr {
+ public:
+  ListHas(std::shared_ptr<const Node> node, ValuePtr list, std::vector<BoolPtr> tests, bool all)
+      : BoolExpr(std::move(node)), list_(std::move(list)), tests_(std::move(tests)), all_(all) {}
+
+  Result<Tri> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto array, list_->Eval(in));
+    PILUM_ASSIGN_OR_RETURN(ListView v, ViewOf(std::move(array)));
+    auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("item", v.items->type())}), v.items->length(), {v.items});
+    EvalContext inner{*batch, in.ctx, v.items->length(), {}};
+    std::vector<uint64_t> matches(WordsFor(in.rows), 0);
+    if (all_) std::fill(matches.begin(), matches.end(), ~uint64_t{0});
+    for (const auto& test : tests_) {
+      PILUM_RETURN_NOT_OK(in.ctx.Check());
+      PILUM_ASSIGN_OR_RETURN(Tri t, test->Eval(inner));
+      for (int64_t i = 0; i < in.rows; ++i) {
+        bool found = false;
+        if (v.list->IsValid(i)) {
+          auto [from, to] = v.span(i);
+          for (int64_t k = from; k < to && !found; ++k) found = t.is_true[static_cast<size_t>(k / 64)] >> (k % 64) & 1;
+        }
+        auto& word = matches[static_cast<size_t>(i / 64)];
+        const uint64_t bit = uint64_t{1} << (i % 64);
+        if (all_ && !found) word &= ~bit;
+        if (!all_ && found) word |= bit;
+      }
+    }
+    return Tri::FromMatches(*v.list, std::move(matches));
+  }
+
+ private:
+  ValuePtr list_;
+  std::vector<BoolPtr> tests_;
+  bool all_;
+};
+
+class Cardinality : public ValueExpr {
+ public:
+  explicit Cardinality(ValuePtr list) : ValueExpr(arrow::int64()), list_(std::move(list)) {}
+  std::string ToString() const override { return fmt::format("cardinality({})", list_->ToString()); }
+  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto array, list_->Eval(in));
+    PILUM_ASSIGN_OR_RETURN(ListView v, ViewOf(std::move(array)));
+    arrow::Int64Builder out;
+    PILUM_RETURN_NOT_OK(out.Reserve(in.rows));
+    for (int64_t i = 0; i < in.rows; ++i) {
+      if (v.list->IsNull(i)) {
+        out.UnsafeAppendNull();
+      } else {
+        auto [from, to] = v.span(i);
+        out.UnsafeAppend(to - from);
+      }
+    }
+    return out.Finish();
+  }
+
+ private:
+  ValuePtr list_;
+};
+
+}  // namespace
+
+Result<Operand> BindArrayHas(FunctionCall f) {
+  const bool one = f.call.name == "array_has" || f.call.name == "array_contains";
+  const Operand& list = f.args[0];
+  if (IsNullOperand(list) || IsNullOperand(f.args[1])) return NullOperand(f.call.pos);
+  if (list.literal) return NotYetAt(list.pos, "a list literal as the first argument is");
+  if (!list.value || !IsList(list.value->type())) return WrongArgument(f, 0, "a list");
+  auto item_type = static_cast<const arrow::BaseListType&>(*PlainType(list.value->type())).value_type();
+  if (!f.args[1].literal) return NotYetAt(f.args[1].pos, "searching a list for a value that is not a literal is");
+  const bool is_list = f.args[1].literal->kind == Literal::Kind::kList;
+  if (one == is_list) return WrongArgument(f, 1, one ? "a value" : "a list");
+  auto item = std::make_shared<Items>(item_type);
+  std::vector<Literal> wanted = is_list ? f.args[1].literal->items : std::vector<Literal>{*f.args[1].literal};
+  std::vector<BoolPtr> tests;
+  for (const auto& l : wanted) {
+    if (l.kind == Literal::Kind::kNull) {  // NULL equals nothing
+      tests.push_back(MakeConst(std::nullopt));
+      continue;
+    }
+    PILUM_ASSIGN_OR_RETURN(ValueSet set, CompareSet("=", l, item_type));
+    tests.push_back(MakeInSet(item, std::move(set), "item"));
+  }
+  const bool all = f.call.name == "array_has_all";
+  if (!all && tests.size() > 1) tests = {MakeOr(std::move(tests))};
+  auto node = std::make_shared<BoundPredicate::Node>();
+  node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), f.args[1].literal->ToString());
+  return Boolean(std::make_shared<ListHas>(std::move(node), list.value, std::move(tests), all), f.call.pos);
+}
+
+Result<Operand> BindCardinality(FunctionCall f) {
+  const Operand& list = f.args[0];
+  if (IsNullOperand(list)) return NullOperand(f.call.pos);
+  if (!list.value || !(IsList(list.value->type()) || PlainType(list.value->type())->id() == arrow::Type::MAP)) {
+    return WrongArgument(f, 0, "a list");
+  }
+  return ValueResult(std::make_shared<Cardinality>(list.value), f.call.pos);
+}
+
+}  // namespace pilum
