@@ -92,7 +92,7 @@ Result<EncodingHints> EncodingHints::Parse(const arrow::Field& leaf, const arrow
 }
 
 uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersion version) {
-  if (s.composite || s.keys || s.num_values < kDictionaryFrom || s.all_equal) return 0;
+  if (s.composite || s.keys || s.num_values < kDictionaryFrom) return 0;
   bool wide = s.bits_per_value == 128 || (s.bits_per_value == 64 && version != FileVersion::kV2_1);
   if (s.bits_per_value != 0 && !wide) return 0;
   uint64_t cap = s.num_values / std::max<uint64_t>(1, hints.dict_divisor.value_or(2));
@@ -103,11 +103,11 @@ uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersi
 Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersion version) {
   Choice c;
   if (s.num_values == s.num_nulls) return {LayoutKind::kConstant, CodecKind::kConstant, false, 0, "no value is valid"};
-  bool plain = !s.composite && !s.keys;
-  if (version != FileVersion::kV2_1 && s.all_equal && plain) {
+  Sizes sizes = WithoutDictionary(s, hints);
+  if (version != FileVersion::kV2_1 && s.all_equal &&
+      (sizes.best == 0 || s.max_length + s.plain_level_bytes <= sizes.best + s.packed_level_bytes)) {
     return {LayoutKind::kConstant, CodecKind::kConstant, false, s.max_length, "every value is the same"};
   }
-  Sizes sizes = WithoutDictionary(s, hints);
   if (s.variable_struct) {
     return {LayoutKind::kFullZip, CodecKind::kVariablePackedStruct, false, sizes.plain, "packed struct with fields of varying size"};
   }

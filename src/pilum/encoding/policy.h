@@ -41,6 +41,8 @@ struct PageStats {
   uint64_t max_length = 0;        // variable: longest value
   uint64_t bitpacked_bytes = 0;   // fixed width 8..64: sum over 1,024-value blocks of header + 128 x width
   bool all_equal = false;         // every non-null value bit-equal (and at least one)
+  uint64_t plain_level_bytes = 0;   // levels as 16-bit numbers, which constant pages need
+  uint64_t packed_level_bytes = 0;  // about, as chunks hold them
   bool composite = false;         // fixed-size list or packed struct: stored as it is
   bool variable_struct = false;   // packed struct with fields of varying size
   bool keys = false;              // Arrow dictionary array

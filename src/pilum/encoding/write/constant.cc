@@ -32,7 +32,7 @@ EncodedPage NullPage(const PageContext& page) {
   out.layout.kind = LayoutKind::kConstant;
   out.layout.layers = page.layers;
   bool empty_struct = page.kind().kind == ValueKind::kNone && page.num_valid > 0;  // described like nulls
-  if (empty_struct) out.layout.layers[0] = RepDefLayer::kNullableItem;
+  if (empty_struct) out.layout.layers = {RepDefLayer::kNullableItem};
   if (page.layers.size() > 1 && !empty_struct) AddLevels(page, page.version != FileVersion::kV2_1, &out);
   return out;
 }

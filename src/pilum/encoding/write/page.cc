@@ -1,4 +1,6 @@
 // One page: statistics, choice, layout; and the cut in two where one page cannot hold the rows.
+#include <bit>
+
 #include "pilum/encoding/write/internal.h"
 
 namespace pilum::write {
@@ -60,6 +62,11 @@ PageStats StatsOf(const PageContext& page, uint64_t* example) {
     if (st.can_pack) {
       st.bitpacked_bytes = InlineBitpackedBytes(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
     }
+  }
+  for (const LevelStream* l : {&page.rep, &page.def}) {
+    if (!l->present) continue;
+    st.plain_level_bytes += 2 * l->count;
+    st.packed_level_bytes += (l->count * static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(l->max_level))) + 7) / 8;
   }
   if (!st.composite && !st.keys) st.all_equal = AllEqual(page, example);
   return st;
