@@ -1,6 +1,6 @@
 // Writing pages (2.1, 2.2): Arrow arrays of one leaf column in, page buffers and their layout out. No I/O.
-// Same rows and options: the same bytes, however the rows were cut into arrays. Pages are cut at fixed row counts decided
-// from the rows alone (cumulative bytes), never at batch bounds. Not thread-safe; one writer a column.
+// Same rows and options: the same bytes, however the rows were cut into arrays. Pages are cut at fixed row counts
+// decided from the rows alone (cumulative bytes), never at batch bounds. Not thread-safe; one writer a column.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct EncodedPage {
   uint64_t length = 0;             // as PageInfo.length
   uint64_t first_row = 0;          // priority: top-level row number of its first row
   PageLayout layout;
-  Choice choice;                   // and why
+  Choice choice;  // and why
   // The top-level rows that had to be seen for this page to be known complete: whoever writes the pages of several
   // columns in the order (ready_row, column) writes them in one order however the rows were batched.
   uint64_t ready_row = 0;
@@ -39,13 +39,14 @@ struct EncodedPage {
 
 struct PageWriterOptions {
   FileVersion version = FileVersion::kV2_2;
-  uint64_t page_bytes = 8 << 20;   // Arrow bytes of rows after which a page is cut
+  uint64_t page_bytes = 8 << 20;  // Arrow bytes of rows after which a page is cut
 };
 
 class ColumnWriter {
  public:
   virtual ~ColumnWriter() = default;
-  // `column` must outlive the writer. kUnsupported for what the version cannot hold (e.g. map in 2.1), naming the field.
+  // `column` must outlive the writer. kUnsupported for what the version cannot hold (e.g. map in 2.1), naming the
+  // field.
   static Result<std::unique_ptr<ColumnWriter>> Make(const LeafColumn* column, const arrow::Field& top_level,
                                                     const PageWriterOptions& options);
   // `top_level`: the whole array of the top-level field (any slice of it); the writer walks down to its own leaf.

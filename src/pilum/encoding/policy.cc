@@ -9,9 +9,10 @@
 namespace pilum {
 namespace {
 
-constexpr uint64_t kFullZipFrom = 256;        // bytes of the longest value from which a page is zipped
-constexpr uint64_t kDictionaryFrom = 100;     // values
-constexpr double kDictionaryRatio = 0.8;      // of the size without
+constexpr uint64_t kFullZipFrom = 256;     // bytes of the longest value from which a page is zipped
+constexpr uint64_t kChunkOverhead = 64;    // a chunk's header, its table and paddings, about
+constexpr uint64_t kDictionaryFrom = 100;  // values
+constexpr double kDictionaryRatio = 0.8;   // of the size without
 
 std::optional<std::string> Find(const arrow::Field& field, const char* key) {
   if (!field.metadata()) return std::nullopt;
@@ -42,8 +43,8 @@ std::string Fallback(const EncodingHints& hints) {
 }
 
 struct Sizes {
-  uint64_t plain = 0;   // flat or variable
-  uint64_t best = 0;    // the smallest without a dictionary
+  uint64_t plain = 0;  // flat or variable
+  uint64_t best = 0;   // the smallest without a dictionary
   CodecKind codec = CodecKind::kFlat;
 };
 
@@ -68,11 +69,17 @@ Sizes WithoutDictionary(const PageStats& s, const EncodingHints& hints) {
 Result<EncodingHints> EncodingHints::Parse(const arrow::Field& leaf, const arrow::Field& top_level) {
   EncodingHints h;
   if (auto scheme = Find(leaf, "compression")) {
-    if (*scheme == "lz4") h.compression = Compression::kLz4;
-    else if (*scheme == "zstd") h.compression = Compression::kZstd;
-    else if (*scheme == "none") h.compression = Compression::kNone;
-    else if (*scheme == "fsst") h.fsst = true;
-    else return Unsupported("field '{}': unknown lance-encoding:compression '{}' (lz4, zstd, fsst or none)", leaf.name(), *scheme);
+    if (*scheme == "lz4")
+      h.compression = Compression::kLz4;
+    else if (*scheme == "zstd")
+      h.compression = Compression::kZstd;
+    else if (*scheme == "none")
+      h.compression = Compression::kNone;
+    else if (*scheme == "fsst")
+      h.fsst = true;
+    else
+      return Unsupported("field '{}': unknown lance-encoding:compression '{}' (lz4, zstd, fsst or none)", leaf.name(),
+                         *scheme);
   }
   h.compression_level = Number<int>(leaf, "compression-level");
   h.rle_threshold = Number<double>(leaf, "rle-threshold");
@@ -84,9 +91,13 @@ Result<EncodingHints> EncodingHints::Parse(const arrow::Field& leaf, const arrow
   for (const arrow::Field* f : {&top_level, &leaf}) {  // the leaf's own word is heard last
     auto structure = Find(*f, "structural-encoding");
     if (!structure) continue;
-    if (*structure == "fullzip") h.full_zip = true;
-    else if (*structure == "miniblock") h.full_zip = false;
-    else return Unsupported("field '{}': lance-encoding:structural-encoding '{}' is not one of miniblock, fullzip", f->name(), *structure);
+    if (*structure == "fullzip")
+      h.full_zip = true;
+    else if (*structure == "miniblock")
+      h.full_zip = false;
+    else
+      return Unsupported("field '{}': lance-encoding:structural-encoding '{}' is not one of miniblock, fullzip",
+                         f->name(), *structure);
   }
   return h;
 }
@@ -105,11 +116,12 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
   if (s.num_values == s.num_nulls) return {LayoutKind::kConstant, CodecKind::kConstant, false, 0, "no value is valid"};
   Sizes sizes = WithoutDictionary(s, hints);
   if (version != FileVersion::kV2_1 && s.all_equal &&
-      (sizes.best == 0 || s.max_length + s.plain_level_bytes <= sizes.best + s.packed_level_bytes)) {
+      (sizes.best == 0 || s.max_length + s.plain_level_bytes <= sizes.best + s.packed_level_bytes + kChunkOverhead)) {
     return {LayoutKind::kConstant, CodecKind::kConstant, false, s.max_length, "every value is the same"};
   }
   if (s.variable_struct) {
-    return {LayoutKind::kFullZip, CodecKind::kVariablePackedStruct, false, sizes.plain, "packed struct with fields of varying size"};
+    return {LayoutKind::kFullZip, CodecKind::kVariablePackedStruct, false, sizes.plain,
+            "packed struct with fields of varying size"};
   }
   if (s.keys) {
     return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, s.key_bytes + s.dictionary_bytes, "dictionary array"};
@@ -119,7 +131,8 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
     double limit = hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(sizes.best);
     if (static_cast<double>(size) < limit) {
       return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, size,
-              fmt::format("{} distinct of {} values: {} bytes, {} without a dictionary", *s.distinct, s.num_values, size, sizes.best)};
+              fmt::format("{} distinct of {} values: {} bytes, {} without a dictionary", *s.distinct, s.num_values,
+                          size, sizes.best)};
     }
   }
   c.codec = s.composite ? (s.bits_per_value ? CodecKind::kFlat : CodecKind::kVariable) : sizes.codec;
@@ -131,7 +144,8 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
     c.estimated_size = sizes.plain;
   }
   c.why = hints.full_zip ? "structural-encoding asks" : fmt::format("longest value {} bytes", s.max_length);
-  if (c.codec == CodecKind::kInlineBitpacking) c.why += fmt::format("; packed {} bytes, flat {}", sizes.best, sizes.plain);
+  if (c.codec == CodecKind::kInlineBitpacking)
+    c.why += fmt::format("; packed {} bytes, flat {}", sizes.best, sizes.plain);
   c.why += Fallback(hints);
   return c;
 }

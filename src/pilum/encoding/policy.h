@@ -1,5 +1,5 @@
-// Which encoding a page gets: statistics in, a choice with an estimated size and a reason out. Writers only; a codec never
-// decides for itself. Pure functions: same values, same options, same choice.
+// Which encoding a page gets: statistics in, a choice with an estimated size and a reason out. Writers only; a codec
+// never decides for itself. Pure functions: same values, same options, same choice.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace pilum {
 
 // What field metadata (lance-encoding:*) asks for; unset where it says nothing.
 struct EncodingHints {
-  std::optional<Compression> compression;   // lance-encoding:compression = lz4 | zstd | none
-  bool fsst = false;                        // = fsst
+  std::optional<Compression> compression;  // lance-encoding:compression = lz4 | zstd | none
+  bool fsst = false;                       // = fsst
   std::optional<int> compression_level;
   std::optional<double> rle_threshold;
   std::optional<bool> byte_stream_split;
@@ -27,26 +27,27 @@ struct EncodingHints {
   std::optional<double> dict_size_ratio;
   std::optional<uint64_t> dict_max_size;
   std::optional<uint64_t> minichunk_size;
-  std::optional<bool> full_zip;             // structural-encoding = fullzip (true) | miniblock (false)
-  // Numbers that do not parse are passed over; an unknown scheme or structural encoding is kUnsupported naming the field.
+  std::optional<bool> full_zip;  // structural-encoding = fullzip (true) | miniblock (false)
+  // Numbers that do not parse are passed over; an unknown scheme or structural encoding is kUnsupported naming the
+  // field.
   static Result<EncodingHints> Parse(const arrow::Field& leaf, const arrow::Field& top_level);
 };
 
 // What a page's visible values look like, gathered in one pass.
 struct PageStats {
-  uint64_t num_values = 0;        // visible slots
-  uint64_t num_nulls = 0;         // among them
-  uint64_t bits_per_value = 0;    // fixed width; 0: variable
-  uint64_t data_bytes = 0;        // variable: bytes of all values
-  uint64_t max_length = 0;        // variable: longest value
-  uint64_t bitpacked_bytes = 0;   // fixed width 8..64: sum over 1,024-value blocks of header + 128 x width
-  bool all_equal = false;         // every non-null value bit-equal (and at least one)
+  uint64_t num_values = 0;          // visible slots
+  uint64_t num_nulls = 0;           // among them
+  uint64_t bits_per_value = 0;      // fixed width; 0: variable
+  uint64_t data_bytes = 0;          // variable: bytes of all values
+  uint64_t max_length = 0;          // variable: longest value
+  uint64_t bitpacked_bytes = 0;     // fixed width 8..64: sum over 1,024-value blocks of header + 128 x width
+  bool all_equal = false;           // every non-null value bit-equal (and at least one)
   uint64_t plain_level_bytes = 0;   // levels as 16-bit numbers, which constant pages need
   uint64_t packed_level_bytes = 0;  // about, as chunks hold them
-  bool composite = false;         // fixed-size list or packed struct: stored as it is
-  bool variable_struct = false;   // packed struct with fields of varying size
-  bool keys = false;              // Arrow dictionary array
-  bool can_pack = false;          // fixed width of 8, 16, 32 or 64 bits
+  bool composite = false;           // fixed-size list or packed struct: stored as it is
+  bool variable_struct = false;     // packed struct with fields of varying size
+  bool keys = false;                // Arrow dictionary array
+  bool can_pack = false;            // fixed width of 8, 16, 32 or 64 bits
   // Where a dictionary was built (an auto dictionary is given up early when it cannot pay):
   std::optional<uint64_t> distinct;
   uint64_t dictionary_bytes = 0;  // its items

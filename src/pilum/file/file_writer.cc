@@ -39,11 +39,13 @@ bool TypesMatch(const arrow::DataType& want_type, const arrow::DataType& got_typ
     case arrow::Type::STRUCT:
       if (want.num_fields() != got.num_fields()) return false;
       for (int i = 0; i < want.num_fields(); ++i) {
-        if (want.field(i)->name() != got.field(i)->name() || !TypesMatch(*want.field(i)->type(), *got.field(i)->type())) return false;
+        if (want.field(i)->name() != got.field(i)->name() || !TypesMatch(*want.field(i)->type(), *got.field(i)->type()))
+          return false;
       }
       return true;
     case arrow::Type::FIXED_SIZE_LIST:
-      if (static_cast<const arrow::FixedSizeListType&>(want).list_size() != static_cast<const arrow::FixedSizeListType&>(got).list_size()) {
+      if (static_cast<const arrow::FixedSizeListType&>(want).list_size() !=
+          static_cast<const arrow::FixedSizeListType&>(got).list_size()) {
         return false;
       }
       [[fallthrough]];
@@ -113,7 +115,9 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     return static_cast<uint32_t>(globals_.size());
   }
 
-  void AddSchemaMetadata(const std::string& key, const std::string& value) override { extra_metadata_.emplace_back(key, value); }
+  void AddSchemaMetadata(const std::string& key, const std::string& value) override {
+    extra_metadata_.emplace_back(key, value);
+  }
   uint64_t rows_written() const override { return rows_; }
   uint64_t bytes_written() const override { return sink_->position(); }
   uint64_t buffered_bytes() const override {
@@ -147,14 +151,18 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     PILUM_ASSIGN_OR_RETURN(int64_t bytes, arrow::util::ReferencedBufferSize(batch));
     int64_t per_row = std::max<int64_t>(1, bytes / std::max<int64_t>(1, batch.num_rows()));
     int64_t step = std::clamp<int64_t>(static_cast<int64_t>(options_.page_bytes) * 4 / per_row, 64, 1 << 20);
-    for (int64_t at = 0; at < batch.num_rows(); at += step) PILUM_RETURN_NOT_OK(WriteRows(arrays, at, step, batch.num_rows()));
+    for (int64_t at = 0; at < batch.num_rows(); at += step)
+      PILUM_RETURN_NOT_OK(WriteRows(arrays, at, step, batch.num_rows()));
     rows_ += static_cast<uint64_t>(batch.num_rows());
     return Status::OK();
   }
 
   // Pages that became complete are written in the order (row that completed it, column), whatever the batches were.
   Status WriteRows(const std::vector<std::shared_ptr<arrow::Array>>& arrays, int64_t at, int64_t step, int64_t rows) {
-    struct Ready { size_t column; EncodedPage page; };
+    struct Ready {
+      size_t column;
+      EncodedPage page;
+    };
     std::vector<Ready> ready;
     for (size_t i = 0; i < writers_.size(); ++i) {
       std::vector<EncodedPage> pages;
@@ -177,7 +185,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       const auto& field = *schema_->field(i);
       auto at = got.GetAllFieldIndices(field.name());
       if (!by_position && at.size() != 1) {
-        return UsageError("{}: the batch has {} columns named '{}', one is needed", sink_->name(), at.size(), field.name());
+        return UsageError("{}: the batch has {} columns named '{}', one is needed", sink_->name(), at.size(),
+                          field.name());
       }
       auto array = batch.column(by_position ? i : at[0]);
       if (!TypesMatch(*field.type(), *array->type())) {
@@ -187,7 +196,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       out.push_back(std::move(array));
     }
     if (!by_position && got.num_fields() != schema_->num_fields()) {
-      return UsageError("{}: the batch has {} columns, the file {}", sink_->name(), got.num_fields(), schema_->num_fields());
+      return UsageError("{}: the batch has {} columns, the file {}", sink_->name(), got.num_fields(),
+                        schema_->num_fields());
     }
     return out;
   }
@@ -270,10 +280,12 @@ class FileWriterImpl : public FileWriter, public BlobSink {
 
 }  // namespace
 
-Result<std::unique_ptr<FileWriter>> FileWriter::Make(std::unique_ptr<ByteSink> sink, std::shared_ptr<arrow::Schema> schema,
+Result<std::unique_ptr<FileWriter>> FileWriter::Make(std::unique_ptr<ByteSink> sink,
+                                                     std::shared_ptr<arrow::Schema> schema,
                                                      const WriteOptions& options) {
   if (options.version != FileVersion::kV2_1 && options.version != FileVersion::kV2_2) {
-    return Unsupported("{}: file version {} is not written, 2.1 and 2.2 are", sink->name(), VersionName(options.version));
+    return Unsupported("{}: file version {} is not written, 2.1 and 2.2 are", sink->name(),
+                       VersionName(options.version));
   }
   std::string name = sink->name();
   auto writer = std::make_unique<FileWriterImpl>(std::move(sink), std::move(schema), options);

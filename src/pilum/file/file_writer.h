@@ -15,8 +15,8 @@
 namespace pilum {
 
 struct WriteOptions {
-  FileVersion version = FileVersion::kV2_2;   // kV2_1 or kV2_2; others kUnsupported
-  uint64_t page_bytes = 8 << 20;              // Arrow bytes of a column after which its page is cut
+  FileVersion version = FileVersion::kV2_2;  // kV2_1 or kV2_2; others kUnsupported
+  uint64_t page_bytes = 8 << 20;             // Arrow bytes of a column after which its page is cut
 };
 
 class FileWriter {

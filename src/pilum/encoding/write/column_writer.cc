@@ -17,8 +17,12 @@ namespace {
 
 class ColumnWriterImpl : public ColumnWriter {
  public:
-  ColumnWriterImpl(const LeafColumn* column, const PageWriterOptions& options, EncodingHints hints, LevelPlan plan, LeafKind kind)
-      : column_(column), options_(options), hints_(std::move(hints)), plan_(std::move(plan)),
+  ColumnWriterImpl(const LeafColumn* column, const PageWriterOptions& options, EncodingHints hints, LevelPlan plan,
+                   LeafKind kind)
+      : column_(column),
+        options_(options),
+        hints_(std::move(hints)),
+        plan_(std::move(plan)),
         items_per_row_(static_cast<uint64_t>(column->items_per_row())) {
     values_.kind = std::move(kind);
     for (const auto& l : plan_.layers) {
@@ -42,8 +46,10 @@ class ColumnWriterImpl : public ColumnWriter {
       at += n;
       // The step is about memory only; where pages end does not depend on it.
       uint64_t added = Cost(def_.size(), values_.slots) - before;
-      if (added > options_.page_bytes / 4 && step_ > 1) step_ /= 2;
-      else if (added < options_.page_bytes / 16 && step_ < kMaxStep) step_ *= 2;
+      if (added > options_.page_bytes / 4 && step_ > 1)
+        step_ /= 2;
+      else if (added < options_.page_bytes / 16 && step_ < kMaxStep)
+        step_ *= 2;
       PILUM_RETURN_NOT_OK(CutPages(out));
     }
     return Status::OK();
@@ -58,7 +64,9 @@ class ColumnWriterImpl : public ColumnWriter {
 
  private:
   static constexpr int64_t kMaxStep = 65536;
-  struct Cut { uint64_t rows, events, slots; };
+  struct Cut {
+    uint64_t rows, events, slots;
+  };
 
   Status CheckEmptyStruct() const {
     if (column_->leaf->type()->id() != arrow::Type::STRUCT || !walk_.any_null) return Status::OK();
@@ -73,12 +81,16 @@ class ColumnWriterImpl : public ColumnWriter {
   Status CutPages(std::vector<EncodedPage>* out) {
     while (rows_ > 0) {
       std::optional<Cut> size_cut;
-      if (Cost(def_.size(), values_.slots) >= options_.page_bytes) size_cut = plan_.max_rep > 0 ? CutLists() : CutFlat();
+      if (Cost(def_.size(), values_.slots) >= options_.page_bytes)
+        size_cut = plan_.max_rep > 0 ? CutLists() : CutFlat();
       std::optional<Cut> key_cut;
       PILUM_ASSIGN_OR_RETURN(key_cut, CutKeys(size_cut ? size_cut->slots : values_.slots));
-      if (key_cut) PILUM_RETURN_NOT_OK(Emit(*key_cut, base_row_ + key_cut->rows + 1, out));
-      else if (size_cut) PILUM_RETURN_NOT_OK(Emit(*size_cut, base_row_ + size_cut->rows, out));
-      else break;
+      if (key_cut)
+        PILUM_RETURN_NOT_OK(Emit(*key_cut, base_row_ + key_cut->rows + 1, out));
+      else if (size_cut)
+        PILUM_RETURN_NOT_OK(Emit(*size_cut, base_row_ + size_cut->rows, out));
+      else
+        break;
     }
     return Status::OK();
   }
@@ -88,8 +100,10 @@ class ColumnWriterImpl : public ColumnWriter {
     uint64_t low = 1, high = rows_;
     while (low < high) {
       uint64_t mid = (low + high) / 2;
-      if (Cost(mid * items_per_row_, mid * items_per_row_) >= options_.page_bytes) high = mid;
-      else low = mid + 1;
+      if (Cost(mid * items_per_row_, mid * items_per_row_) >= options_.page_bytes)
+        high = mid;
+      else
+        low = mid + 1;
     }
     return {low, low * items_per_row_, low * items_per_row_};
   }
@@ -126,7 +140,8 @@ class ColumnWriterImpl : public ColumnWriter {
       seen[static_cast<size_t>(k)] = true;
       if (++distinct <= values_.kind.max_keys) continue;
       if (rows == 0) {
-        return Unsupported("field '{}': one row needs more than the {} keys of its dictionary type", column_->name, values_.kind.max_keys);
+        return Unsupported("field '{}': one row needs more than the {} keys of its dictionary type", column_->name,
+                           values_.kind.max_keys);
       }
       return Cut{rows, row_event, row_slot};
     }
@@ -173,7 +188,8 @@ class ColumnWriterImpl : public ColumnWriter {
 Status CheckColumn(const LeafColumn& column, const LeafKind& kind, const PageWriterOptions& options) {
   const bool v21 = options.version == FileVersion::kV2_1;
   for (const ShapeLayer& l : column.layers) {
-    if (v21 && l.kind == ShapeLayerKind::kMap) return Unsupported("field '{}': maps need file version 2.2", column.name);
+    if (v21 && l.kind == ShapeLayerKind::kMap)
+      return Unsupported("field '{}': maps need file version 2.2", column.name);
     if (v21 && l.kind == ShapeLayerKind::kFixedSizeList) {
       return Unsupported("field '{}': fixed-size lists of structs need file version 2.2", column.name);
     }
@@ -183,7 +199,8 @@ Status CheckColumn(const LeafColumn& column, const LeafKind& kind, const PageWri
   if (v21 && kind.packed && kind.kind == ValueKind::kVariable) {
     return Unsupported("field '{}': packed structs with strings or lists need file version 2.2", column.name);
   }
-  if (kind.kind == ValueKind::kNone && column.leaf->type()->id() == arrow::Type::STRUCT && column.num_list_layers() > 0) {
+  if (kind.kind == ValueKind::kNone && column.leaf->type()->id() == arrow::Type::STRUCT &&
+      column.num_list_layers() > 0) {
     return Unsupported("field '{}': an empty struct inside a list", column.name);
   }
   if (kind.kind == ValueKind::kFixed && kind.width == 0 && v21) {

@@ -52,12 +52,14 @@ std::string_view Entry(const arrow::ArrayData& d, int64_t i, uint8_t* scratch) {
     case arrow::Type::STRING:
     case arrow::Type::BINARY: {
       const int32_t* o = d.GetValues<int32_t>(1) + i;
-      return {d.buffers[2] ? reinterpret_cast<const char*>(d.buffers[2]->data()) + o[0] : nullptr, static_cast<size_t>(o[1] - o[0])};
+      return {d.buffers[2] ? reinterpret_cast<const char*>(d.buffers[2]->data()) + o[0] : nullptr,
+              static_cast<size_t>(o[1] - o[0])};
     }
     case arrow::Type::LARGE_STRING:
     case arrow::Type::LARGE_BINARY: {
       const int64_t* o = d.GetValues<int64_t>(1) + i;
-      return {d.buffers[2] ? reinterpret_cast<const char*>(d.buffers[2]->data()) + o[0] : nullptr, static_cast<size_t>(o[1] - o[0])};
+      return {d.buffers[2] ? reinterpret_cast<const char*>(d.buffers[2]->data()) + o[0] : nullptr,
+              static_cast<size_t>(o[1] - o[0])};
     }
     default: {
       size_t w = static_cast<size_t>(static_cast<const arrow::FixedWidthType&>(type).bit_width()) / 8;

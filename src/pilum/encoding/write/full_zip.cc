@@ -85,7 +85,8 @@ EncodedPage FullZipPage(const PageContext& page) {
   std::vector<uint64_t> starts;
   if (indexed) starts.reserve(page.slice.rows + 1);
   Bytes data;
-  data.reserve(page.slice.events * word_width + (variable ? page.slice.slots * length_width : page.slice.slots * value_bytes));
+  data.reserve(page.slice.events * word_width +
+               (variable ? page.slice.slots * length_width : page.slice.slots * value_bytes));
   uint64_t slot = page.slice.first_slot;
   for (uint64_t e = 0; e < page.slice.events; ++e) {
     uint8_t code = page.slice.def[e], rep = page.slice.rep ? page.slice.rep[e] : start_level;
@@ -103,7 +104,8 @@ EncodedPage FullZipPage(const PageContext& page) {
       Append(&data, v.bytes.data() + begin, length);
       continue;
     }
-    for (const auto& [layer, per_slot] : validity) AppendBits(v.item_valid[layer].data() + slot * per_slot, per_slot, &data);
+    for (const auto& [layer, per_slot] : validity)
+      AppendBits(v.item_valid[layer].data() + slot * per_slot, per_slot, &data);
     uint64_t width = kind.kind == ValueKind::kBool ? 1 : kind.width;
     Append(&data, v.bytes.data() + slot * width, width);
     ++slot;

@@ -1,4 +1,5 @@
-// Inside the page writer: the pieces between an Arrow array and the buffers of a page. Only encoding/write includes this.
+// Inside the page writer: the pieces between an Arrow array and the buffers of a page. Only encoding/write includes
+// this.
 //   LevelWalk    one slice of a top-level array -> events (repetition, raw definition code) and runs of leaf positions
 //   ValueStore   the visible slots' values of the rows not yet in a page, normalised: what lies under a null is zero
 //   PageSlice    the front rows of both, of which one page is made
@@ -27,11 +28,15 @@ namespace pilum::write {
 template <typename T>
 struct NoInit : std::allocator<T> {
   template <typename U>
-  struct rebind { using other = NoInit<U>; };
+  struct rebind {
+    using other = NoInit<U>;
+  };
   template <typename U, typename... A>
   void construct(U* p, A&&... a) {
-    if constexpr (sizeof...(A) == 0) ::new (static_cast<void*>(p)) U;
-    else ::new (static_cast<void*>(p)) U(std::forward<A>(a)...);
+    if constexpr (sizeof...(A) == 0)
+      ::new (static_cast<void*>(p)) U;
+    else
+      ::new (static_cast<void*>(p)) U(std::forward<A>(a)...);
   }
 };
 template <typename T>
@@ -47,18 +52,20 @@ inline void PadTo(Bytes* out, size_t multiple, uint8_t fill, size_t start = 0) {
   while ((out->size() - start) % multiple != 0) out->push_back(fill);
 }
 template <typename T>
-void AppendInt(Bytes* out, T v) { Append(out, &v, sizeof(T)); }
+void AppendInt(Bytes* out, T v) {
+  Append(out, &v, sizeof(T));
+}
 BufferPtr ToBuffer(Bytes bytes);
 
 const arrow::DataType& StorageOf(const arrow::DataType& type);  // extension types unwrapped
 
 // ---- levels ----------------------------------------------------------------------------------------------------
 
-// Raw definition codes: every layer that could be null or empty has its own numbers, innermost first; 0 is a valid leaf.
-// A page renumbers those that occur.
+// Raw definition codes: every layer that could be null or empty has its own numbers, innermost first; 0 is a valid
+// leaf. A page renumbers those that occur.
 struct CodeLayer {
   bool is_list = false;
-  bool always = false;     // its null level is kept in every page
+  bool always = false;  // its null level is kept in every page
   uint8_t null_code = 0;
   uint8_t empty_code = 0;  // lists
 };
@@ -70,16 +77,18 @@ struct LevelPlan {
 };
 
 // Leaf slots [pos, pos + len) of the leaf array (its own offset not added), belonging to events [event, event + len).
-struct Run { int64_t event, pos, len; };
+struct Run {
+  int64_t event, pos, len;
+};
 
 struct LevelWalk {
-  Vec<uint8_t> rep, def;            // one an event; rep is empty when max_rep == 0
-  std::vector<Run> runs;            // the visible slots, in event order
+  Vec<uint8_t> rep, def;  // one an event; rep is empty when max_rep == 0
+  std::vector<Run> runs;  // the visible slots, in event order
   std::shared_ptr<arrow::ArrayData> leaf;
-  bool any_null = false;            // some def != 0
+  bool any_null = false;  // some def != 0
   // Rows [begin, begin + n) of `top`, an array of the column's top-level field.
-  Status Walk(const LeafColumn& column, const LevelPlan& plan, const std::shared_ptr<arrow::ArrayData>& top, int64_t begin,
-              int64_t n);
+  Status Walk(const LeafColumn& column, const LevelPlan& plan, const std::shared_ptr<arrow::ArrayData>& top,
+              int64_t begin, int64_t n);
 
  private:
   Status StructLayer(const ShapeLayer& layer, const CodeLayer& codes);
@@ -92,11 +101,11 @@ struct LevelWalk {
 
 // Levels of one page ready for packing: codes of one stream with the page's renumbering.
 struct LevelStream {
-  const uint8_t* codes = nullptr;   // one an event
+  const uint8_t* codes = nullptr;  // one an event
   uint64_t count = 0;
-  std::array<uint8_t, 256> map{};   // raw -> level
+  std::array<uint8_t, 256> map{};  // raw -> level
   bool present = false;
-  int max_level = 0;                // largest level that occurs
+  int max_level = 0;  // largest level that occurs
   // How its chunks are stored, decided once a page: flat 16, or out-of-line bit packing (whose tail rule makes it never
   // larger than inline packing).
   CodecDesc codec;
@@ -113,15 +122,15 @@ enum class ValueKind { kNone, kFixed, kBool, kVariable, kFixedSizeList, kDiction
 // How the leaf's values look: from the type alone.
 struct LeafKind {
   ValueKind kind = ValueKind::kFixed;
-  uint64_t width = 0;              // kFixed: bytes a slot. kFixedSizeList: bytes a slot's items take in `bytes`
-  bool large = false;              // variable with 64-bit offsets
-  bool packed = false;             // fixed or variable packed struct
+  uint64_t width = 0;   // kFixed: bytes a slot. kFixedSizeList: bytes a slot's items take in `bytes`
+  bool large = false;   // variable with 64-bit offsets
+  bool packed = false;  // fixed or variable packed struct
   bool blob = false;
   std::vector<uint64_t> field_bits;             // packed, fixed
   std::vector<CodecDesc::VarField> var_fields;  // packed, variable
   std::vector<CodecDesc> var_codecs;
-  std::vector<int64_t> dims;       // FSL, outermost first
-  bool bool_items = false;         // FSL of bool: one byte an item in `bytes`
+  std::vector<int64_t> dims;                    // FSL, outermost first
+  bool bool_items = false;                      // FSL of bool: one byte an item in `bytes`
   std::shared_ptr<arrow::DataType> dict_value;  // dictionary
   uint64_t key_bits = 0, max_keys = 0;
   static Result<LeafKind> Of(const LeafColumn& column);
@@ -131,7 +140,7 @@ struct LeafKind {
 // Distinct byte strings in order of first occurrence.
 class ByteTable {
  public:
-  int32_t Insert(std::string_view v);       // its number
+  int32_t Insert(std::string_view v);  // its number
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
   std::string_view at(int32_t i) const {
     uint64_t b = i ? ends_[i - 1] : 0;
@@ -152,10 +161,10 @@ uint64_t HashBytes(const void* p, size_t n);
 struct ValueStore {
   LeafKind kind;
   uint64_t slots = 0;
-  Bytes bytes;                       // fixed, FSL: slots x width; bool: one byte a slot; variable: data
-  Vec<uint64_t> ends;                // variable: end of each slot's bytes
-  std::vector<Bytes> item_valid;     // FSL: per layer below the rows (last: the items), one byte each; empty: all valid
-  Vec<int32_t> keys;                 // dictionary: number in `table`
+  Bytes bytes;                    // fixed, FSL: slots x width; bool: one byte a slot; variable: data
+  Vec<uint64_t> ends;             // variable: end of each slot's bytes
+  std::vector<Bytes> item_valid;  // FSL: per layer below the rows (last: the items), one byte each; empty: all valid
+  Vec<int32_t> keys;              // dictionary: number in `table`
   ByteTable table;
   // Cache of the last dictionary seen: its entry -> table number (-1 not seen yet)
   std::shared_ptr<arrow::ArrayData> last_dictionary;
@@ -172,7 +181,7 @@ struct ValueStore {
 
 // Rows at the front of what a column has buffered.
 struct PageSlice {
-  const uint8_t* rep = nullptr;   // null when max_rep == 0
+  const uint8_t* rep = nullptr;  // null when max_rep == 0
   const uint8_t* def = nullptr;
   uint64_t events = 0, rows = 0;  // rows: counted as PageInfo.length does
   uint64_t first_slot = 0, slots = 0;
@@ -188,15 +197,15 @@ struct PageContext {
   PageSlice slice;
   std::vector<RepDefLayer> layers;
   LevelStream rep, def;
-  uint64_t num_valid = 0;         // events with def == 0
-  std::vector<uint8_t> null_slot; // one a slot: 1 where def != 0; empty when no slot is null
+  uint64_t num_valid = 0;          // events with def == 0
+  std::vector<uint8_t> null_slot;  // one a slot: 1 where def != 0; empty when no slot is null
   const LeafKind& kind() const { return slice.values->kind; }
   bool large_chunks() const { return version != FileVersion::kV2_1; }
   void SlotLevels();              // fills null_slot
   uint8_t FirstListCode() const;  // events with a code from here on have no slot; 255 without lists
 };
-PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,
-                        const PageSlice& slice);
+PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
+                        FileVersion version, const PageSlice& slice);
 
 // A page's dictionary: distinct values and one key a slot (0 at nulls).
 struct PageDictionary {
@@ -228,11 +237,11 @@ CodecDesc FixedSizeListCodec(const PageContext& page);
 
 // Does the page fit the mini-block grammar (chunks of 32 KiB, at most 65,535 levels, two values or more)?
 enum class ChunkFit { kFits, kTooWide, kTooManyLevels };
-ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, EncodedPage* out);
+ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
+                       EncodedPage* out);
 EncodedPage FullZipPage(const PageContext& page);
 EncodedPage NullPage(const PageContext& page);
 EncodedPage ConstantPage(const PageContext& page, uint64_t example_slot);
-
 
 // Encodes the slice, cutting it at row bounds where one page cannot hold it.
 Status EncodeSlice(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,

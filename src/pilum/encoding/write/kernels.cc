@@ -53,8 +53,8 @@ int BitWidthOf(const T* in, uint64_t n) {
   return std::bit_width(any);
 }
 
-// Rows of one lane are packed one after another; all lanes of a row shift alike, so the inner loop is plain SIMD and needs
-// no instance for each width.
+// Rows of one lane are packed one after another; all lanes of a row shift alike, so the inner loop is plain SIMD and
+// needs no instance for each width.
 template <typename T>
 void BitpackBlock(const T* in, int width, T* out) {
   constexpr int kBits = 8 * sizeof(T), kLanes = 1024 / kBits;

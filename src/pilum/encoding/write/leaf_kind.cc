@@ -93,8 +93,10 @@ Result<LeafKind> LeafKind::Of(const LeafColumn& column) {
   LeafKind out;
   out.blob = column.is_blob;
   if (type.id() == arrow::Type::STRUCT) {
-    if (type.num_fields() == 0) out.kind = ValueKind::kNone;
-    else DescribePacked(type, &out);
+    if (type.num_fields() == 0)
+      out.kind = ValueKind::kNone;
+    else
+      DescribePacked(type, &out);
     return out;
   }
   if (IsVariable(type.id(), &out.large)) {

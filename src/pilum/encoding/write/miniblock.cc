@@ -56,7 +56,8 @@ class BoolChunks : public ChunkEncoder {
 
 class BitpackedChunks : public ChunkEncoder {
  public:
-  BitpackedChunks(const uint8_t* values, uint64_t width, uint64_t slots) : values_(values), width_(width), slots_(slots) {
+  BitpackedChunks(const uint8_t* values, uint64_t width, uint64_t slots)
+      : values_(values), width_(width), slots_(slots) {
     codec.kind = CodecKind::kInlineBitpacking;
     codec.bits = width * 8;
   }
@@ -77,8 +78,10 @@ class OwningChunks : public ChunkEncoder {
  public:
   OwningChunks(Bytes values, uint64_t width, bool bitpack) : values_(std::move(values)) {
     uint64_t n = values_.size() / width;
-    if (bitpack) inner_ = std::make_unique<BitpackedChunks>(values_.data(), width, n);
-    else inner_ = std::make_unique<FlatChunks>(values_.data(), width, n);
+    if (bitpack)
+      inner_ = std::make_unique<BitpackedChunks>(values_.data(), width, n);
+    else
+      inner_ = std::make_unique<FlatChunks>(values_.data(), width, n);
     codec = bitpack ? inner_->codec : FlatCodec(width * 8);
   }
   uint64_t Preferred(uint64_t begin) const override { return inner_->Preferred(begin); }
@@ -95,7 +98,10 @@ class OwningChunks : public ChunkEncoder {
 class VariableChunks : public ChunkEncoder {
  public:
   VariableChunks(const PageContext& page)
-      : values_(*page.slice.values), first_(page.slice.first_slot), slots_(page.slice.slots), width_(page.kind().large ? 8 : 4) {
+      : values_(*page.slice.values),
+        first_(page.slice.first_slot),
+        slots_(page.slice.slots),
+        width_(page.kind().large ? 8 : 4) {
     codec.kind = CodecKind::kVariable;
     codec.children = {FlatCodec(width_ * 8)};
     target_ = std::clamp<uint64_t>(page.hints->minichunk_size.value_or(4096), 64, 28 * 1024);
@@ -113,8 +119,10 @@ class VariableChunks : public ChunkEncoder {
     uint8_t* p = out->data() + start;
     for (uint64_t i = 0; i <= n; ++i) {
       uint64_t v = head + End(begin + i) - base;
-      if (width_ == 8) StoreLE<uint64_t>(p + i * 8, v);
-      else StoreLE<uint32_t>(p + i * 4, static_cast<uint32_t>(v));
+      if (width_ == 8)
+        StoreLE<uint64_t>(p + i * 8, v);
+      else
+        StoreLE<uint32_t>(p + i * 4, static_cast<uint32_t>(v));
     }
     write::Append(out, values_.bytes.data() + base, End(begin + n) - base);
     PadTo(out, width_, 0x48, start);
@@ -131,7 +139,8 @@ class VariableChunks : public ChunkEncoder {
 // One bitmap for each list level that has null items, outermost first, then the items.
 class FixedSizeListChunks : public ChunkEncoder {
  public:
-  explicit FixedSizeListChunks(const PageContext& page) : v_(*page.slice.values), first_(page.slice.first_slot), slots_(page.slice.slots) {
+  explicit FixedSizeListChunks(const PageContext& page)
+      : v_(*page.slice.values), first_(page.slice.first_slot), slots_(page.slice.slots) {
     const LeafKind& kind = page.kind();
     codec = FixedSizeListCodec(page);
     uint64_t bits = kind.bool_items ? kind.width : kind.width * 8;
@@ -157,8 +166,10 @@ class FixedSizeListChunks : public ChunkEncoder {
     }
     size_t at = out->size();
     const uint8_t* items = v_.bytes.data() + slot * v_.kind.width;
-    if (v_.kind.bool_items) AppendBits(items, n * v_.kind.width, out);
-    else write::Append(out, items, n * v_.kind.width);
+    if (v_.kind.bool_items)
+      AppendBits(items, n * v_.kind.width, out);
+    else
+      write::Append(out, items, n * v_.kind.width);
     sizes->push_back(out->size() - at);
   }
 
@@ -215,13 +226,17 @@ struct ChunkWriter {
       p += 2;
     }
     for (uint64_t s : sizes) {
-      if (size_width == 4) StoreLE<uint32_t>(p, static_cast<uint32_t>(s));
-      else StoreLE<uint16_t>(p, static_cast<uint16_t>(s));
+      if (size_width == 4)
+        StoreLE<uint32_t>(p, static_cast<uint32_t>(s));
+      else
+        StoreLE<uint16_t>(p, static_cast<uint16_t>(s));
       p += size_width;
     }
     uint64_t word = ((data.size() - start) / 8 - 1) << 4 | (last ? 0u : static_cast<unsigned>(std::countr_zero(n)));
-    if (page.large_chunks()) AppendInt<uint32_t>(&table, static_cast<uint32_t>(word));
-    else AppendInt<uint16_t>(&table, static_cast<uint16_t>(word));
+    if (page.large_chunks())
+      AppendInt<uint32_t>(&table, static_cast<uint32_t>(word));
+    else
+      AppendInt<uint16_t>(&table, static_cast<uint16_t>(word));
     return true;
   }
 
@@ -246,7 +261,8 @@ bool HasItemNulls(const PageContext& page, size_t layer) {
   if (layer >= v.item_valid.size() || v.item_valid[layer].empty()) return false;
   uint64_t per_slot = 1;
   for (size_t i = 0; i <= layer; ++i) per_slot *= static_cast<uint64_t>(v.kind.dims[i]);
-  return std::memchr(v.item_valid[layer].data() + page.slice.first_slot * per_slot, 0, page.slice.slots * per_slot) != nullptr;
+  return std::memchr(v.item_valid[layer].data() + page.slice.first_slot * per_slot, 0, page.slice.slots * per_slot) !=
+         nullptr;
 }
 
 CodecDesc FixedSizeListCodec(const PageContext& page) {
@@ -266,7 +282,8 @@ CodecDesc FixedSizeListCodec(const PageContext& page) {
 std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page) {
   const PageSlice& s = page.slice;
   const LeafKind& kind = page.kind();
-  if (kind.kind == ValueKind::kBool) return std::make_unique<BoolChunks>(s.values->bytes.data() + s.first_slot, s.slots);
+  if (kind.kind == ValueKind::kBool)
+    return std::make_unique<BoolChunks>(s.values->bytes.data() + s.first_slot, s.slots);
   auto out = std::make_unique<FlatChunks>(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
   out->codec = FlatCodec(kind.width * 8);
   if (kind.packed) {
@@ -281,20 +298,24 @@ std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page) {
 
 std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page) {
   const PageSlice& s = page.slice;
-  return std::make_unique<BitpackedChunks>(s.values->bytes.data() + s.first_slot * page.kind().width, page.kind().width, s.slots);
+  return std::make_unique<BitpackedChunks>(s.values->bytes.data() + s.first_slot * page.kind().width, page.kind().width,
+                                           s.slots);
 }
 
 std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, bool bitpack) {
   return std::make_unique<OwningChunks>(std::move(values), width_bytes, bitpack);
 }
 
-std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page) { return std::make_unique<VariableChunks>(page); }
+std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page) {
+  return std::make_unique<VariableChunks>(page);
+}
 
 std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page) {
   return std::make_unique<FixedSizeListChunks>(page);
 }
 
-ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, EncodedPage* out) {
+ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
+                       EncodedPage* out) {
   page->rep.ChooseCodec();
   page->def.ChooseCodec();
   uint8_t first_list = page->FirstListCode();

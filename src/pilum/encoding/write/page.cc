@@ -60,13 +60,15 @@ PageStats StatsOf(const PageContext& page, uint64_t* example) {
     st.max_length = (st.bits_per_value + 7) / 8;
     st.can_pack = !bits && !st.composite && (kind.width == 1 || kind.width == 2 || kind.width == 4 || kind.width == 8);
     if (st.can_pack) {
-      st.bitpacked_bytes = InlineBitpackedBytes(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
+      st.bitpacked_bytes =
+          InlineBitpackedBytes(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
     }
   }
   for (const LevelStream* l : {&page.rep, &page.def}) {
     if (!l->present) continue;
     st.plain_level_bytes += 2 * l->count;
-    st.packed_level_bytes += (l->count * static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(l->max_level))) + 7) / 8;
+    st.packed_level_bytes +=
+        (l->count * static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(l->max_level))) + 7) / 8;
   }
   if (!st.composite && !st.keys) st.all_equal = AllEqual(page, example);
   return st;
@@ -135,7 +137,8 @@ Status SealBlobs(const PendingBlobs& blobs, BlobSink* sink, EncodedPage* out) {
   for (size_t i = 0; i < blobs.ends.size(); ++i) {
     uint64_t begin = i ? blobs.ends[i - 1] : 0, size = blobs.ends[i] - begin, position = 0;
     if (size > 0) {
-      PILUM_ASSIGN_OR_RETURN(position, sink->WritePayload({reinterpret_cast<const char*>(blobs.payload.data()) + begin, size}));
+      PILUM_ASSIGN_OR_RETURN(position,
+                             sink->WritePayload({reinterpret_cast<const char*>(blobs.payload.data()) + begin, size}));
     } else if (blobs.levels[i] != 0) {
       position = static_cast<uint64_t>(blobs.levels[i]) << 16;
     }
@@ -148,7 +151,8 @@ Status SealBlobs(const PendingBlobs& blobs, BlobSink* sink, EncodedPage* out) {
   PageContext page = MakeContext(&blobs.column, &blobs.hints, &blobs.plan, blobs.version, slice);
   auto chunks = MakeFlatChunks(page);
   EncodedPage inner;
-  if (MiniBlockPage(&page, *chunks, nullptr, &inner) != ChunkFit::kFits) return Status::Invalid("blob descriptors do not fit");
+  if (MiniBlockPage(&page, *chunks, nullptr, &inner) != ChunkFit::kFits)
+    return Status::Invalid("blob descriptors do not fit");
   out->buffers = std::move(inner.buffers);
   out->layout.inner = std::make_shared<PageLayout>(std::move(inner.layout));
   return Status::OK();
@@ -213,8 +217,9 @@ Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
     choice.why += "; lists of bool are never zipped";
   }
   if (choice.layout == LayoutKind::kMiniBlock) {
-    std::unique_ptr<ChunkEncoder> chunks = choice.dictionary
-        ? MakeIntegerChunks(std::move(dictionary->keys), dictionary->width, dictionary->bitpack) : ChunksFor(*page, choice);
+    std::unique_ptr<ChunkEncoder> chunks =
+        choice.dictionary ? MakeIntegerChunks(std::move(dictionary->keys), dictionary->width, dictionary->bitpack)
+                          : ChunksFor(*page, choice);
     ChunkFit fit = MiniBlockPage(page, *chunks, choice.dictionary ? &dictionary->dictionary : nullptr, out);
     if (fit == ChunkFit::kTooManyLevels && page->slice.rows > 1) return false;
     if (fit != ChunkFit::kFits) {
@@ -226,7 +231,8 @@ Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
     }
   }
   if (choice.layout == LayoutKind::kFullZip) *out = FullZipPage(*page);
-  if (choice.layout == LayoutKind::kConstant) *out = st.num_values == st.num_nulls ? NullPage(*page) : ConstantPage(*page, example);
+  if (choice.layout == LayoutKind::kConstant)
+    *out = st.num_values == st.num_nulls ? NullPage(*page) : ConstantPage(*page, example);
   out->choice = std::move(choice);
   return true;
 }

@@ -13,8 +13,10 @@ void CopyFixed(const arrow::ArrayData& data, std::span<const Run> runs, uint64_t
   const uint8_t* src = data.buffers[1] ? data.buffers[1]->data() : nullptr;
   for (const Run& r : runs) {
     size_t n = static_cast<size_t>(r.len) * width;
-    if (src) std::memcpy(out, src + static_cast<size_t>(data.offset + r.pos) * width, n);
-    else std::memset(out, 0, n);
+    if (src)
+      std::memcpy(out, src + static_cast<size_t>(data.offset + r.pos) * width, n);
+    else
+      std::memset(out, 0, n);
     out += n;
   }
 }
@@ -58,7 +60,8 @@ int64_t TotalSlots(const LevelWalk& walk) {
 }
 
 template <typename Offset>
-void AppendOffsets(ValueStore* store, const LevelWalk& walk, const arrow::ArrayData& data, Vec<uint64_t>* ends, Bytes* bytes) {
+void AppendOffsets(ValueStore* store, const LevelWalk& walk, const arrow::ArrayData& data, Vec<uint64_t>* ends,
+                   Bytes* bytes) {
   const uint8_t* text = data.buffers[2] ? data.buffers[2]->data() : nullptr;
   for (const Run& r : walk.runs) {
     if (r.len == 0) continue;
@@ -89,9 +92,13 @@ Status AppendVariable(ValueStore* store, const LevelWalk& walk) {
   const arrow::ArrayData& data = *walk.leaf;
   switch (StorageOf(*data.type).id()) {
     case arrow::Type::STRING:
-    case arrow::Type::BINARY: AppendOffsets<int32_t>(store, walk, data, &store->ends, &store->bytes); return Status::OK();
+    case arrow::Type::BINARY:
+      AppendOffsets<int32_t>(store, walk, data, &store->ends, &store->bytes);
+      return Status::OK();
     case arrow::Type::LARGE_STRING:
-    case arrow::Type::LARGE_BINARY: AppendOffsets<int64_t>(store, walk, data, &store->ends, &store->bytes); return Status::OK();
+    case arrow::Type::LARGE_BINARY:
+      AppendOffsets<int64_t>(store, walk, data, &store->ends, &store->bytes);
+      return Status::OK();
     case arrow::Type::STRING_VIEW:
     case arrow::Type::BINARY_VIEW: {
       arrow::BinaryViewArray array(data.Copy());
@@ -175,9 +182,9 @@ void AppendItems(ValueStore* store, const LevelWalk& walk, int64_t slots) {
 // A field of a packed struct for one slot.
 struct PackedField {
   const arrow::ArrayData* data;
-  uint64_t width = 0;   // fixed
-  int64_t scale = 1;    // items of `data` a slot (fixed-size lists)
-  int64_t base = 0;     // slot 0's first item
+  uint64_t width = 0;  // fixed
+  int64_t scale = 1;   // items of `data` a slot (fixed-size lists)
+  int64_t base = 0;    // slot 0's first item
   bool large = false, variable = false;
 };
 
@@ -212,8 +219,10 @@ Result<std::vector<PackedField>> PackedFields(const LevelWalk& walk, const LeafC
     const arrow::DataType& type = StorageOf(*field.data->type);
     field.large = arrow::is_large_binary_like(type.id());
     field.variable = field.large || arrow::is_binary_like(type.id());
-    if (!field.variable) field.width = static_cast<uint64_t>(static_cast<const arrow::FixedWidthType&>(type).bit_width()) / 8;
-    if (arrow::is_binary_view_like(type.id())) return Unsupported("field '{}': view types in a packed struct", column.name);
+    if (!field.variable)
+      field.width = static_cast<uint64_t>(static_cast<const arrow::FixedWidthType&>(type).bit_width()) / 8;
+    if (arrow::is_binary_view_like(type.id()))
+      return Unsupported("field '{}': view types in a packed struct", column.name);
     out.push_back(field);
   }
   return out;
@@ -257,8 +266,10 @@ Status AppendPackedVariable(ValueStore* store, const LevelWalk& walk, const Leaf
         const uint8_t* o = f.data->buffers[1]->data();
         int64_t begin = f.large ? LoadLE<int64_t>(o + item * 8) : LoadLE<int32_t>(o + item * 4);
         int64_t end = f.large ? LoadLE<int64_t>(o + item * 8 + 8) : LoadLE<int32_t>(o + item * 4 + 4);
-        if (f.large) AppendInt<uint64_t>(&store->bytes, static_cast<uint64_t>(end - begin));
-        else AppendInt<uint32_t>(&store->bytes, static_cast<uint32_t>(end - begin));
+        if (f.large)
+          AppendInt<uint64_t>(&store->bytes, static_cast<uint64_t>(end - begin));
+        else
+          AppendInt<uint32_t>(&store->bytes, static_cast<uint32_t>(end - begin));
         if (end > begin) Append(&store->bytes, f.data->buffers[2]->data() + begin, static_cast<size_t>(end - begin));
       }
       store->ends.push_back(store->bytes.size());
@@ -292,8 +303,10 @@ Status ValueStore::AppendRuns(const LevelWalk& walk, const LeafColumn& column) {
       bytes.resize(at + static_cast<size_t>(n));
       uint8_t* out = bytes.data() + at;
       for (const Run& r : walk.runs) {
-        if (walk.leaf->buffers[1]) UnpackBits(walk.leaf->buffers[1]->data(), walk.leaf->offset + r.pos, r.len, out);
-        else std::memset(out, 0, static_cast<size_t>(r.len));
+        if (walk.leaf->buffers[1])
+          UnpackBits(walk.leaf->buffers[1]->data(), walk.leaf->offset + r.pos, r.len, out);
+        else
+          std::memset(out, 0, static_cast<size_t>(r.len));
         out += r.len;
       }
       ZeroNulls(walk, 1, bytes.data() + at);
@@ -373,7 +386,8 @@ uint64_t ValueStore::BytesOfFront(uint64_t n) const {
 }
 
 uint64_t ValueStore::memory() const {
-  uint64_t n = bytes.capacity() + ends.capacity() * 8 + keys.capacity() * 4 + table.data_bytes() + last_map.capacity() * 4;
+  uint64_t n =
+      bytes.capacity() + ends.capacity() * 8 + keys.capacity() * 4 + table.data_bytes() + last_map.capacity() * 4;
   for (const Bytes& v : item_valid) n += v.capacity();
   return n;
 }
