@@ -37,12 +37,17 @@ inline int64_t RandomInt(Rng& rng, Spread spread, int64_t row) {
   }
 }
 
-inline std::string RandomText(Rng& rng, Spread spread, int64_t row) {
+// Text ends in the greatest code point where binary ends in the greatest byte: both cannot simply be rounded up.
+inline std::string RandomText(Rng& rng, Spread spread, int64_t row, bool is_text) {
   static const std::string kLong(70, 'p');
   const int64_t v = RandomInt(rng, spread, row);
   switch (rng() % 4) {
     case 0: return kLong + std::to_string(v);             // differs only after the cut
-    case 1: return std::string(rng() % 3 * 40, '\xFF') + std::to_string(v);
+    case 1: {
+      std::string s;
+      for (uint64_t i = rng() % 3 * 20; i > 0; --i) s += is_text ? "\xF4\x8F\xBF\xBF" : "\xFF\xFF\xFF\xFF";
+      return s + std::to_string(v);
+    }
     case 2: return spread == Spread::kConstant ? "same" : std::string();
     default: return std::to_string(v);
   }
@@ -109,13 +114,13 @@ inline std::shared_ptr<arrow::Array> RandomArray(Rng& rng, const std::shared_ptr
       case Type::DECIMAL256:
         (void)static_cast<arrow::Decimal256Builder&>(*builder).Append(arrow::Decimal256(v) * arrow::Decimal256(1000000007));
         break;
-      case Type::STRING: (void)static_cast<arrow::StringBuilder&>(*builder).Append(RandomText(rng, spread, i)); break;
+      case Type::STRING: (void)static_cast<arrow::StringBuilder&>(*builder).Append(RandomText(rng, spread, i, true)); break;
       case Type::LARGE_STRING:
-        (void)static_cast<arrow::LargeStringBuilder&>(*builder).Append(RandomText(rng, spread, i));
+        (void)static_cast<arrow::LargeStringBuilder&>(*builder).Append(RandomText(rng, spread, i, true));
         break;
-      case Type::BINARY: (void)static_cast<arrow::BinaryBuilder&>(*builder).Append(RandomText(rng, spread, i)); break;
+      case Type::BINARY: (void)static_cast<arrow::BinaryBuilder&>(*builder).Append(RandomText(rng, spread, i, false)); break;
       case Type::LARGE_BINARY:
-        (void)static_cast<arrow::LargeBinaryBuilder&>(*builder).Append(RandomText(rng, spread, i));
+        (void)static_cast<arrow::LargeBinaryBuilder&>(*builder).Append(RandomText(rng, spread, i, false));
         break;
       case Type::FIXED_SIZE_BINARY: {
         std::string s = std::to_string(v);

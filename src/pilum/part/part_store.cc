@@ -116,6 +116,10 @@ class PartStoreImpl final : public PartStore {
       std::shared_ptr<arrow::RecordBatch> batch;
       PILUM_RETURN_NOT_OK(input.ReadNext(&batch));
       if (!batch) break;
+      // What no reader would take (text that is not UTF-8, offsets out of order) must not become durable.
+      if (Status st = batch->ValidateFull(); !st.ok()) {
+        return UsageError("rows {} and on of the input: {}", row, st.message());
+      }
       const auto n = static_cast<uint64_t>(batch->num_rows());
       const RowSet fresh = RowSet::Range(row, row + n).Minus(done.rows);
       skipped.rows_already_there += n - fresh.size();
