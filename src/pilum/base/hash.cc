@@ -10,7 +10,8 @@
 namespace pilum {
 namespace blake3 {
 
-const uint32_t kIv[8] = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
+const uint32_t kIv[8] = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
+                         0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 
 namespace {
 

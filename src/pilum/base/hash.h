@@ -1,5 +1,5 @@
-// BLAKE3 (own implementation: portable and AVX2, one dispatch point; checked against the published vectors) and hex text.
-// Part names, sidecar headers and section checks use it.
+// BLAKE3 (own implementation: portable and AVX2, one dispatch point; checked against the published vectors) and hex
+// text. Part names, sidecar headers and section checks use it.
 #pragma once
 
 #include <array>

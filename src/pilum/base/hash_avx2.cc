@@ -11,15 +11,19 @@ namespace pilum::blake3 {
 namespace {
 
 PILUM_AVX2 inline __m256i Rotr16(__m256i x) {
-  return _mm256_shuffle_epi8(x, _mm256_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2, 13, 12, 15, 14, 9, 8, 11,
-                                                10, 5, 4, 7, 6, 1, 0, 3, 2));
+  return _mm256_shuffle_epi8(x, _mm256_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2, 13, 12, 15, 14, 9,
+                                                8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2));
 }
 PILUM_AVX2 inline __m256i Rotr8(__m256i x) {
-  return _mm256_shuffle_epi8(x, _mm256_set_epi8(12, 15, 14, 13, 8, 11, 10, 9, 4, 7, 6, 5, 0, 3, 2, 1, 12, 15, 14, 13, 8, 11, 10,
-                                                9, 4, 7, 6, 5, 0, 3, 2, 1));
+  return _mm256_shuffle_epi8(x, _mm256_set_epi8(12, 15, 14, 13, 8, 11, 10, 9, 4, 7, 6, 5, 0, 3, 2, 1, 12, 15, 14, 13, 8,
+                                                11, 10, 9, 4, 7, 6, 5, 0, 3, 2, 1));
 }
-PILUM_AVX2 inline __m256i Rotr12(__m256i x) { return _mm256_or_si256(_mm256_srli_epi32(x, 12), _mm256_slli_epi32(x, 20)); }
-PILUM_AVX2 inline __m256i Rotr7(__m256i x) { return _mm256_or_si256(_mm256_srli_epi32(x, 7), _mm256_slli_epi32(x, 25)); }
+PILUM_AVX2 inline __m256i Rotr12(__m256i x) {
+  return _mm256_or_si256(_mm256_srli_epi32(x, 12), _mm256_slli_epi32(x, 20));
+}
+PILUM_AVX2 inline __m256i Rotr7(__m256i x) {
+  return _mm256_or_si256(_mm256_srli_epi32(x, 7), _mm256_slli_epi32(x, 25));
+}
 
 PILUM_AVX2 inline void Mix(__m256i* v, int a, int b, int c, int d, __m256i x, __m256i y) {
   v[a] = _mm256_add_epi32(_mm256_add_epi32(v[a], v[b]), x);

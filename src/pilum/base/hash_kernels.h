@@ -22,7 +22,8 @@ inline constexpr uint8_t kSchedule[7][16] = {
 
 void CompressPortable(uint32_t cv[8], const uint8_t block[64], uint64_t counter, uint32_t block_len, uint32_t flags);
 
-// Chaining values of `count` inputs of `blocks` whole 64-byte blocks; input i has counter + i where count_up. out: 8 words each.
+// Chaining values of `count` inputs of `blocks` whole 64-byte blocks; input i has counter + i where count_up. out: 8
+// words each.
 using HashManyFn = void (*)(const uint8_t* const* inputs, size_t count, size_t blocks, uint64_t counter, bool count_up,
                             uint32_t flags, uint32_t first_flag, uint32_t last_flag, uint32_t* out);
 void HashManyPortable(const uint8_t* const* inputs, size_t count, size_t blocks, uint64_t counter, bool count_up,

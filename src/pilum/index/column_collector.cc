@@ -20,10 +20,11 @@ Status ColumnCollector::Append(const arrow::Array& given) {
     const int64_t n = std::min<int64_t>(array.length() - at, ZoneMap::kChunkRows - open_rows_);
     int64_t valid = 0;
     if (!all_null) {
-      PILUM_RETURN_NOT_OK(arrow::internal::VisitSetBitRuns(validity, array.offset() + at, n, [&](int64_t begin, int64_t len) {
-        valid += len;
-        return AddRun(array, at + begin, len);
-      }));
+      PILUM_RETURN_NOT_OK(
+          arrow::internal::VisitSetBitRuns(validity, array.offset() + at, n, [&](int64_t begin, int64_t len) {
+            valid += len;
+            return AddRun(array, at + begin, len);
+          }));
     }
     open_nulls_ += n - valid;
     open_rows_ += n;
@@ -83,7 +84,8 @@ class RecentWords {
   std::array<Slot, 1024> slots_;
 };
 
-// Everything whose normal form is one integer of at most 64 bits. T is what the bounds are kept in: int64_t or uint64_t.
+// Everything whose normal form is one integer of at most 64 bits. T is what the bounds are kept in: int64_t or
+// uint64_t.
 template <typename ArrayType, typename T>
 class IntCollector final : public ColumnCollector {
  public:
@@ -164,7 +166,7 @@ class FloatCollector final : public ColumnCollector {
       low = v < low ? v : low;
       high = v > high ? v : high;
     }
-    Widen(&open_, {nans < n, nans > 0, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
+    Widen(&open_, {nans<n, nans> 0, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
     if (distinct_.overflowed()) return Status::OK();
     for (int64_t i = begin; i < begin + n; ++i) {
       const double v = ValueOf(array, i);
@@ -188,8 +190,8 @@ class FloatCollector final : public ColumnCollector {
     to->any = true;
   }
   static void Put(const Range& r, ZoneMap* z) {
-    z->flags.push_back(static_cast<uint8_t>((r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0) |
-                                            (r.nan ? ZoneMap::kHasNaN : 0)));
+    z->flags.push_back(static_cast<uint8_t>(
+        (r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0) | (r.nan ? ZoneMap::kHasNaN : 0)));
     z->lows.push_back(std::bit_cast<uint64_t>(r.any ? r.low : 0.0));
     z->highs.push_back(std::bit_cast<uint64_t>(r.any ? r.high : 0.0));
   }
@@ -431,7 +433,8 @@ std::unique_ptr<ColumnCollector> ColumnCollector::Make(const arrow::DataType& ty
     case Type::DICTIONARY: {
       const auto& value_type = *static_cast<const arrow::DictionaryType&>(type).value_type();
       // Values that are dictionaries or extensions again are not told apart; no file holds such.
-      if (!IsNormalizable(value_type) || value_type.id() == Type::DICTIONARY || value_type.id() == Type::EXTENSION) break;
+      if (!IsNormalizable(value_type) || value_type.id() == Type::DICTIONARY || value_type.id() == Type::EXTENSION)
+        break;
       return std::make_unique<DictionaryCollector>(Make(value_type, cap));
     }
     default: break;

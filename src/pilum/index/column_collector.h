@@ -1,5 +1,6 @@
 // What one column says about itself while its rows stream by: zones, whole-part bounds and distinct hashes. Used by
-// SidecarBuilder; one a column (or struct leaf). Not thread-safe. The result depends on the rows, not on their batching.
+// SidecarBuilder; one a column (or struct leaf). Not thread-safe. The result depends on the rows, not on their
+// batching.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What every index answers, and with what. An index may say "these rows might match" or "I can't help"; never zero when it
-// does not know. Candidates are bounded from both sides, so that NOT can be answered too.
+// What every index answers, and with what. An index may say "these rows might match" or "I can't help"; never zero when
+// it does not know. Candidates are bounded from both sides, so that NOT can be answered too.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace pilum {
 // One question about one column. The binder made it from the predicate; values are in the column's own normal form.
 struct Probe {
   enum class Kind {
-    kInSet,      // column's value is in `set` (NULL where the column is NULL)
-    kIsNull,     // column IS NULL (never NULL itself)
+    kInSet,   // column's value is in `set` (NULL where the column is NULL)
+    kIsNull,  // column IS NULL (never NULL itself)
   };
   Kind kind = Kind::kInSet;
   FieldPath column;
@@ -29,12 +29,12 @@ struct Probe {
   std::string ToString() const;
 };
 
-// Bounds on a predicate's answer, as rows of one unit: certain ⊆ TRUE rows ⊆ possible, and NULL rows ⊆ maybe_null. A row in
-// neither possible nor maybe_null is FALSE. "Can't help" = nothing certain, all possible, all maybe null.
+// Bounds on a predicate's answer, as rows of one unit: certain ⊆ TRUE rows ⊆ possible, and NULL rows ⊆ maybe_null. A
+// row in neither possible nor maybe_null is FALSE. "Can't help" = nothing certain, all possible, all maybe null.
 struct Candidates {
   RowSet certain;
   RowSet possible;
-  RowSet maybe_null;   // superset of the rows where the predicate is NULL
+  RowSet maybe_null;  // superset of the rows where the predicate is NULL
   static Candidates Unknown(uint64_t num_rows);
   static Candidates AllFalse();
   // Three-valued logic on what is known. Each keeps the invariant for all assignments consistent with its inputs.

@@ -16,12 +16,33 @@ using Rng = std::mt19937_64;
 
 inline std::vector<std::shared_ptr<arrow::DataType>> OrderedTypes() {
   using arrow::TimeUnit;
-  return {arrow::boolean(), arrow::int8(), arrow::int16(), arrow::int32(), arrow::int64(), arrow::uint8(), arrow::uint16(),
-          arrow::uint32(), arrow::uint64(), arrow::date32(), arrow::date64(), arrow::time32(TimeUnit::MILLI),
-          arrow::time64(TimeUnit::NANO), arrow::timestamp(TimeUnit::MICRO), arrow::timestamp(TimeUnit::NANO, "UTC"),
-          arrow::duration(TimeUnit::SECOND), arrow::float16(), arrow::float32(), arrow::float64(), arrow::decimal128(20, 3),
-          arrow::decimal256(50, 7), arrow::utf8(), arrow::large_utf8(), arrow::binary(), arrow::large_binary(),
-          arrow::fixed_size_binary(5), arrow::dictionary(arrow::int16(), arrow::utf8()),
+  return {arrow::boolean(),
+          arrow::int8(),
+          arrow::int16(),
+          arrow::int32(),
+          arrow::int64(),
+          arrow::uint8(),
+          arrow::uint16(),
+          arrow::uint32(),
+          arrow::uint64(),
+          arrow::date32(),
+          arrow::date64(),
+          arrow::time32(TimeUnit::MILLI),
+          arrow::time64(TimeUnit::NANO),
+          arrow::timestamp(TimeUnit::MICRO),
+          arrow::timestamp(TimeUnit::NANO, "UTC"),
+          arrow::duration(TimeUnit::SECOND),
+          arrow::float16(),
+          arrow::float32(),
+          arrow::float64(),
+          arrow::decimal128(20, 3),
+          arrow::decimal256(50, 7),
+          arrow::utf8(),
+          arrow::large_utf8(),
+          arrow::binary(),
+          arrow::large_binary(),
+          arrow::fixed_size_binary(5),
+          arrow::dictionary(arrow::int16(), arrow::utf8()),
           arrow::dictionary(arrow::int8(), arrow::int64())};
 }
 
@@ -42,7 +63,7 @@ inline std::string RandomText(Rng& rng, Spread spread, int64_t row, bool is_text
   static const std::string kLong(70, 'p');
   const int64_t v = RandomInt(rng, spread, row);
   switch (rng() % 4) {
-    case 0: return kLong + std::to_string(v);             // differs only after the cut
+    case 0: return kLong + std::to_string(v);  // differs only after the cut
     case 1: {
       std::string s;
       for (uint64_t i = rng() % 3 * 20; i > 0; --i) s += is_text ? "\xF4\x8F\xBF\xBF" : "\xFF\xFF\xFF\xFF";
@@ -110,15 +131,22 @@ inline std::shared_ptr<arrow::Array> RandomArray(Rng& rng, const std::shared_ptr
     const int64_t v = RandomInt(rng, spread, i);
     switch (type->id()) {
       case Type::BOOL: (void)static_cast<arrow::BooleanBuilder&>(*builder).Append((v & 1) != 0); break;
-      case Type::DECIMAL128: (void)static_cast<arrow::Decimal128Builder&>(*builder).Append(arrow::Decimal128(v / 10)); break;
-      case Type::DECIMAL256:
-        (void)static_cast<arrow::Decimal256Builder&>(*builder).Append(arrow::Decimal256(v) * arrow::Decimal256(1000000007));
+      case Type::DECIMAL128:
+        (void)static_cast<arrow::Decimal128Builder&>(*builder).Append(arrow::Decimal128(v / 10));
         break;
-      case Type::STRING: (void)static_cast<arrow::StringBuilder&>(*builder).Append(RandomText(rng, spread, i, true)); break;
+      case Type::DECIMAL256:
+        (void)static_cast<arrow::Decimal256Builder&>(*builder).Append(arrow::Decimal256(v) *
+                                                                      arrow::Decimal256(1000000007));
+        break;
+      case Type::STRING:
+        (void)static_cast<arrow::StringBuilder&>(*builder).Append(RandomText(rng, spread, i, true));
+        break;
       case Type::LARGE_STRING:
         (void)static_cast<arrow::LargeStringBuilder&>(*builder).Append(RandomText(rng, spread, i, true));
         break;
-      case Type::BINARY: (void)static_cast<arrow::BinaryBuilder&>(*builder).Append(RandomText(rng, spread, i, false)); break;
+      case Type::BINARY:
+        (void)static_cast<arrow::BinaryBuilder&>(*builder).Append(RandomText(rng, spread, i, false));
+        break;
       case Type::LARGE_BINARY:
         (void)static_cast<arrow::LargeBinaryBuilder&>(*builder).Append(RandomText(rng, spread, i, false));
         break;

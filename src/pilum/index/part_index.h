@@ -1,5 +1,5 @@
-// Answers from one sidecar. Whatever is wrong with it (or with one section) makes it know less, never answer wrongly. Made by
-// part/part_unit. Thread-safe; sections are read when first needed and kept.
+// Answers from one sidecar. Whatever is wrong with it (or with one section) makes it know less, never answer wrongly.
+// Made by part/part_unit. Thread-safe; sections are read when first needed and kept.
 #pragma once
 
 #include <map>
@@ -22,7 +22,8 @@ class PartIndex {
   const SidecarReader& sidecar() const { return *reader_; }
   uint64_t num_rows() const { return reader_->identity().num_rows; }
 
-  // The part's schema, from a header. kNotFound: it was left out. kCorrupt: it does not hash to the header's schema hash.
+  // The part's schema, from a header. kNotFound: it was left out. kCorrupt: it does not hash to the header's schema
+  // hash.
   Result<std::shared_ptr<arrow::Schema>> ReadSchema(ReadContext& ctx) const;
 
   // Column and set in the part's own terms (its path, its type's normal form). From bounds and filter of a header (one

@@ -1,4 +1,5 @@
-// exact ⊆ possible, certain ⊆ exact, NULL rows ⊆ maybe_null: for every type, from header and index, over random columns.
+// exact ⊆ possible, certain ⊆ exact, NULL rows ⊆ maybe_null: for every type, from header and index, over random
+// columns.
 #include "pilum/index/part_index.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,8 @@ ValueSet RandomSet(Rng& rng, const std::vector<std::optional<Value>>& values) {
   return rng() % 6 == 0 ? set.Complement() : set;
 }
 
-void ExpectSound(const Candidates& found, const RowSet& exact, const RowSet& nulls, bool exact_probe, const std::string& what) {
+void ExpectSound(const Candidates& found, const RowSet& exact, const RowSet& nulls, bool exact_probe,
+                 const std::string& what) {
   EXPECT_TRUE(exact.IsSubsetOf(found.possible)) << what;
   EXPECT_TRUE(found.certain.IsSubsetOf(exact)) << what;
   EXPECT_TRUE(found.certain.IsSubsetOf(found.possible)) << what;
@@ -100,7 +102,8 @@ TEST(PartIndex, NeverLosesARowOfAnyType) {
         RowSet exact, nulls;
         for (int64_t i = 0; i < n; ++i) {
           const bool is_null = !values[i];
-          if (probe.kind == Probe::Kind::kIsNull ? is_null : !is_null && probe.set.Contains(*values[i])) exact.Append(i, i + 1);
+          if (probe.kind == Probe::Kind::kIsNull ? is_null : !is_null && probe.set.Contains(*values[i]))
+            exact.Append(i, i + 1);
           if (is_null && probe.kind == Probe::Kind::kInSet) nulls.Append(i, i + 1);
         }
         ReadContext ctx;
@@ -132,7 +135,8 @@ Candidates AskNull(const std::shared_ptr<PartIndex>& index, FieldPath column) {
 TEST(PartIndex, AscendingColumnNarrowsToItsChunk) {
   arrow::Int64Builder b;
   for (int64_t i = 0; i < 10000; ++i) ASSERT_TRUE(b.Append(i * 7 + 3).ok());
-  auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("id", arrow::int64())}), 10000, {b.Finish().ValueOrDie()});
+  auto batch =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("id", arrow::int64())}), 10000, {b.Finish().ValueOrDie()});
   const Built built = Build(batch);
   EXPECT_EQ(Ask(built.index, {{"id"}}, ValueSet::Point(Value::Int(5000 * 7 + 3))).possible, RowSet::Range(4096, 5120));
   EXPECT_TRUE(Ask(built.header, {{"id"}}, ValueSet::Point(Value::Int(4))).possible.empty()) << "by the filter";
@@ -147,12 +151,14 @@ TEST(PartIndex, StructLeavesAndLists) {
   auto leaf = arrow::field("a", arrow::int32());
   auto ints = arrow::json::ArrayFromJSONString(arrow::int32(), "[1, 2, null, 4]").ValueOrDie();
   auto validity = arrow::json::ArrayFromJSONString(arrow::boolean(), "[true, false, true, true]").ValueOrDie();
-  auto st = arrow::StructArray::Make({ints}, {leaf}, std::static_pointer_cast<arrow::BooleanArray>(validity)->values(), 1).ValueOrDie();
+  auto st =
+      arrow::StructArray::Make({ints}, {leaf}, std::static_pointer_cast<arrow::BooleanArray>(validity)->values(), 1)
+          .ValueOrDie();
   auto list = arrow::json::ArrayFromJSONString(arrow::list(arrow::int32()), "[[1], null, [], [2, null]]").ValueOrDie();
   auto none = arrow::MakeArrayOfNull(arrow::null(), 4).ValueOrDie();
-  auto batch = arrow::RecordBatch::Make(
-      arrow::schema({arrow::field("st", st->type()), arrow::field("l", list->type()), arrow::field("n", arrow::null())}), 4,
-      {st, list, none});
+  auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("st", st->type()), arrow::field("l", list->type()),
+                                                       arrow::field("n", arrow::null())}),
+                                        4, {st, list, none});
   const Built built = Build(batch);
   ReadContext ctx;
   EXPECT_EQ(built.index->Zones({{"st"}}, ctx).ValueOrDie()->nulls[0], 1u);

@@ -29,7 +29,9 @@ void AppendType(const arrow::DataType& type, std::string* out) {
       break;
     }
     case Type::TIME32:
-    case Type::TIME64: AppendLE<uint8_t>(out, static_cast<uint8_t>(static_cast<const arrow::TimeType&>(type).unit())); break;
+    case Type::TIME64:
+      AppendLE<uint8_t>(out, static_cast<uint8_t>(static_cast<const arrow::TimeType&>(type).unit()));
+      break;
     case Type::DURATION:
       AppendLE<uint8_t>(out, static_cast<uint8_t>(static_cast<const arrow::DurationType&>(type).unit()));
       break;

@@ -124,8 +124,8 @@ std::string SidecarWriter::Finish(SidecarKind kind, const SidecarIdentity& ident
   return out;
 }
 
-Result<std::shared_ptr<const SidecarReader>> SidecarReader::Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
-                                                                 ReadContext& ctx) {
+Result<std::shared_ptr<const SidecarReader>> SidecarReader::Open(std::shared_ptr<const ByteSource> source,
+                                                                 SidecarKind kind, ReadContext& ctx) {
   std::shared_ptr<SidecarReader> reader(new SidecarReader(std::move(source)));
   PILUM_RETURN_NOT_OK(reader->ParseHead(kind, ctx));
   return reader;

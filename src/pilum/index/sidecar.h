@@ -67,7 +67,8 @@ class SidecarReader {
   const std::string& name() const { return source_->name(); }
   const SidecarIdentity& identity() const { return identity_; }
   const std::vector<SectionEntry>& entries() const { return entries_; }
-  // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is none.
+  // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is
+  // none.
   const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
   // Checked against its hash and decompressed.
   Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;

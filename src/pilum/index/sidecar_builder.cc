@@ -36,7 +36,8 @@ std::string BloomBytes(const DistinctSet& distinct) {
 }
 
 // Schema and bounds, and absent entries for what was left out on the way to the limit.
-Result<SidecarWriter> HeaderWithBounds(const arrow::Schema& stored, const std::vector<SidecarBuilder::Column>& columns) {
+Result<SidecarWriter> HeaderWithBounds(const arrow::Schema& stored,
+                                       const std::vector<SidecarBuilder::Column>& columns) {
   PILUM_ASSIGN_OR_RETURN(auto schema, arrow::ipc::SerializeSchema(stored));
   for (size_t kept = columns.size();; kept /= 2) {
     for (bool with_schema : {true, false}) {
@@ -127,7 +128,8 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   }
   std::sort(order.begin(), order.end());
   for (const auto& [distinct, i] : order) {
-    auto section = SidecarWriter::Pack({columns_[i].path}, SectionFamily::kBloom, BloomBytes(columns_[i].collector->distinct()));
+    auto section =
+        SidecarWriter::Pack({columns_[i].path}, SectionFamily::kBloom, BloomBytes(columns_[i].collector->distinct()));
     SidecarWriter& home = header.size() + section.size <= budget ? header : index;
     home.Add(std::move(section));
   }

@@ -1,5 +1,6 @@
-// Lowest and highest value, NULLs and NaN of each chunk of rows of one column: the `bounds` and `zones` sections of a sidecar
-// (docs/formats/sidecar.md). Built by ColumnCollector, asked by PartIndex. Immutable once read; const calls are thread-safe.
+// Lowest and highest value, NULLs and NaN of each chunk of rows of one column: the `bounds` and `zones` sections of a
+// sidecar (docs/formats/sidecar.md). Built by ColumnCollector, asked by PartIndex. Immutable once read; const calls are
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ struct ZoneMap {
 
   uint64_t chunk_rows = kChunkRows, num_rows = 0;
   Domain domain = Domain::kNone;
-  bool is_unsigned = false;            // integers: uint64
-  int32_t scale = 0;                   // decimals
-  std::vector<uint8_t> flags;          // one a chunk
-  std::vector<uint64_t> nulls;         // one a chunk
-  std::vector<uint64_t> lows, highs;   // integers (two's complement) and floats (bits), one a chunk
+  bool is_unsigned = false;           // integers: uint64
+  int32_t scale = 0;                  // decimals
+  std::vector<uint8_t> flags;         // one a chunk
+  std::vector<uint64_t> nulls;        // one a chunk
+  std::vector<uint64_t> lows, highs;  // integers (two's complement) and floats (bits), one a chunk
   std::vector<arrow::Decimal256> decimal_lows, decimal_highs;
   std::vector<std::string> text_lows, text_highs;  // text and binary
 
   size_t num_chunks() const { return flags.size(); }
-  uint64_t RowsOf(size_t chunk) const;   // rows of this chunk
-  Value Low(size_t chunk) const;         // only where kHasBounds
-  Value High(size_t chunk) const;        // only where kHasBounds and not kNoUpper
-  bool IsSound(size_t chunk) const;      // false: the chunk contradicts itself and says nothing
+  uint64_t RowsOf(size_t chunk) const;  // rows of this chunk
+  Value Low(size_t chunk) const;        // only where kHasBounds
+  Value High(size_t chunk) const;       // only where kHasBounds and not kNoUpper
+  bool IsSound(size_t chunk) const;     // false: the chunk contradicts itself and says nothing
 
   std::string ToBytes() const;
   // Also checks that it is about `num_rows` rows. kCorrupt names `source`.

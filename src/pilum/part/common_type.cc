@@ -148,7 +148,8 @@ TypePtr CommonNested(const TypePtr& a, const TypePtr& b) {
   }
   if (a->id() != b->id()) return nullptr;
   if (a->id() == Type::FIXED_SIZE_LIST) {
-    const auto &x = static_cast<const arrow::FixedSizeListType&>(*a), &y = static_cast<const arrow::FixedSizeListType&>(*b);
+    const auto &x = static_cast<const arrow::FixedSizeListType&>(*a),
+               &y = static_cast<const arrow::FixedSizeListType&>(*b);
     auto item = CommonField(a->field(0), b->field(0));
     if (!item || x.list_size() != y.list_size()) return nullptr;
     return arrow::fixed_size_list(std::move(item), x.list_size());
@@ -189,7 +190,8 @@ TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
     return CommonType(plain(a), plain(b));
   }
   if (auto number = CommonNumber(a, b)) return number;
-  if (TextKind(*a) && TextKind(*b)) return std::max(TextKind(*a), TextKind(*b)) == 2 ? arrow::large_utf8() : arrow::utf8();
+  if (TextKind(*a) && TextKind(*b))
+    return std::max(TextKind(*a), TextKind(*b)) == 2 ? arrow::large_utf8() : arrow::utf8();
   if (BinaryKind(*a) && BinaryKind(*b)) {
     return std::max(BinaryKind(*a), BinaryKind(*b)) == 2 ? arrow::large_binary() : arrow::binary();
   }
@@ -207,7 +209,8 @@ TypePtr CommonType(const TypePtr& a, const TypePtr& b) {
   return CommonNested(a, b);
 }
 
-std::shared_ptr<arrow::Field> CommonField(const std::shared_ptr<arrow::Field>& a, const std::shared_ptr<arrow::Field>& b) {
+std::shared_ptr<arrow::Field> CommonField(const std::shared_ptr<arrow::Field>& a,
+                                          const std::shared_ptr<arrow::Field>& b) {
   auto type = CommonType(a->type(), b->type());
   if (!type) return nullptr;
   return arrow::field(a->name(), std::move(type), a->nullable() || b->nullable(), a->metadata());

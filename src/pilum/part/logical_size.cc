@@ -24,7 +24,9 @@ template <typename ArrayType>
 uint64_t BytesSize(const arrow::Array& given, int64_t begin, int64_t n) {
   const auto& a = static_cast<const ArrayType&>(given);
   uint64_t size = static_cast<uint64_t>(n) * sizeof(typename ArrayType::offset_type);
-  ForRuns(a, begin, n, [&](int64_t at, int64_t len) { size += static_cast<uint64_t>(a.value_offset(at + len) - a.value_offset(at)); });
+  ForRuns(a, begin, n, [&](int64_t at, int64_t len) {
+    size += static_cast<uint64_t>(a.value_offset(at + len) - a.value_offset(at));
+  });
   return size;
 }
 

@@ -1,5 +1,5 @@
-// How many bytes rows hold, as a function of the rows alone: not of how they are batched, sliced or buffered, so that parts roll at
-// the same rows whoever feeds them.
+// How many bytes rows hold, as a function of the rows alone: not of how they are batched, sliced or buffered, so that
+// parts roll at the same rows whoever feeds them.
 #pragma once
 
 #include <cstdint>

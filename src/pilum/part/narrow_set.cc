@@ -1,5 +1,5 @@
-// A question about a widened column, asked of a part in the part's own type. Widening is strictly increasing, so each end of an
-// interval moves to the nearest value of the narrower type inside it.
+// A question about a widened column, asked of a part in the part's own type. Widening is strictly increasing, so each
+// end of an interval moves to the nearest value of the narrower type inside it.
 #include <cmath>
 
 #include <arrow/type.h>
@@ -24,7 +24,10 @@ struct Ticks {
 };
 std::optional<Ticks> TicksOf(const DataType& t) {
   auto of = [](arrow::TimeUnit::type u) {
-    return Ticks{u == arrow::TimeUnit::SECOND ? 1 : u == arrow::TimeUnit::MILLI ? 1000 : u == arrow::TimeUnit::MICRO ? 1000000 : 1000000000};
+    return Ticks{u == arrow::TimeUnit::SECOND  ? 1
+                 : u == arrow::TimeUnit::MILLI ? 1000
+                 : u == arrow::TimeUnit::MICRO ? 1000000
+                                               : 1000000000};
   };
   switch (t.id()) {
     case Type::DATE32: return Ticks{1, 86400};
@@ -51,7 +54,9 @@ std::optional<Int128> TimeFactor(const DataType& to, const DataType& from) {
 
 bool IsPlainInteger(const DataType& t) { return arrow::is_integer(t.id()); }
 
-int32_t ScaleOf(const DataType& t) { return arrow::is_decimal(t.id()) ? static_cast<const arrow::DecimalType&>(t).scale() : 0; }
+int32_t ScaleOf(const DataType& t) {
+  return arrow::is_decimal(t.id()) ? static_cast<const arrow::DecimalType&>(t).scale() : 0;
+}
 
 // An end of an interval in the narrower type. `exact`: the narrower value is the very one asked for, so that an
 // exclusive end stays exclusive; otherwise the end was moved inward and includes its value.
@@ -170,7 +175,8 @@ std::optional<ValueSet> NarrowSet(const ValueSet& set, const DataType& to_type, 
       moved.lower = Bound{end->value, i.lower->inclusive || !end->exact};
     }
     // An upper end at NaN lies above every integer.
-    const bool above_all = i.upper && i.upper->value.domain() == Domain::kFloat && std::isnan(i.upper->value.as_float());
+    const bool above_all =
+        i.upper && i.upper->value.domain() == Domain::kFloat && std::isnan(i.upper->value.as_float());
     if (i.upper && !above_all) {
       const auto end = narrowing->End(i.upper->value, false);
       if (!end) return std::nullopt;

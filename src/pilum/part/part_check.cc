@@ -57,7 +57,8 @@ class Checker {
       hash.Update((*bytes)->data(), static_cast<size_t>((*bytes)->size()));
     }
     const std::string name = Hex(hash.Finish());
-    if (name != part_.name) faults_->push_back(Corrupt(part_.path, "", "its bytes hash to " + name + ", not to its name"));
+    if (name != part_.name)
+      faults_->push_back(Corrupt(part_.path, "", "its bytes hash to " + name + ", not to its name"));
     return Status::OK();
   }
 
@@ -74,7 +75,8 @@ class Checker {
     return builder;
   }
 
-  Status CheckSidecar(const std::string& path, SidecarKind kind, const SidecarIdentity& wanted, const SidecarBuilder* truth) {
+  Status CheckSidecar(const std::string& path, SidecarKind kind, const SidecarIdentity& wanted,
+                      const SidecarBuilder* truth) {
     auto index = OpenPartIndex(files_, path, kind, wanted.part_hash, ctx_);
     if (!index.ok()) {
       if (KindOf(index.status()) == ErrorKind::kNotFound) {
@@ -83,7 +85,8 @@ class Checker {
       }
       return Note(index.status());
     }
-    if ((*index)->sidecar().identity() != wanted) return Note(Corrupt(path, "header", "it is of another schema or row count"));
+    if ((*index)->sidecar().identity() != wanted)
+      return Note(Corrupt(path, "header", "it is of another schema or row count"));
     for (const SectionEntry& entry : (*index)->sidecar().entries()) {
       if (entry.state != SectionState::kPresent) continue;
       auto bytes = (*index)->sidecar().ReadSection(entry, ctx_);
@@ -94,7 +97,8 @@ class Checker {
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));
   }
 
-  Status CheckColumn(const std::string& path, SidecarKind kind, const PartIndex& index, const SidecarBuilder::Column& column) {
+  Status CheckColumn(const std::string& path, SidecarKind kind, const PartIndex& index,
+                     const SidecarBuilder::Column& column) {
     PILUM_ASSIGN_OR_RETURN(auto zones, index.Zones(column.path, ctx_));
     if (zones) {
       const ZoneMap& truth = kind == SidecarKind::kHeader ? column.collector->bounds() : column.collector->zones();
@@ -115,7 +119,8 @@ class Checker {
 
   // The first chunk of which `stored` says less than the rows hold; empty if there is none.
   static std::string FirstLie(const ZoneMap& stored, const ZoneMap& truth) {
-    if (stored.num_chunks() != truth.num_chunks() || stored.chunk_rows != truth.chunk_rows || stored.domain != truth.domain) {
+    if (stored.num_chunks() != truth.num_chunks() || stored.chunk_rows != truth.chunk_rows ||
+        stored.domain != truth.domain) {
       return "zones of another shape than the rows";
     }
     for (size_t c = 0; c < truth.num_chunks(); ++c) {
@@ -124,9 +129,11 @@ class Checker {
       }
       const uint8_t f = truth.flags[c], g = stored.flags[c];
       if ((f & ZoneMap::kHasNaN) != (g & ZoneMap::kHasNaN)) return fmt::format("chunk {}: wrong about NaN", c);
-      if ((f & ZoneMap::kHasBounds) != (g & ZoneMap::kHasBounds)) return fmt::format("chunk {}: wrong about having values", c);
+      if ((f & ZoneMap::kHasBounds) != (g & ZoneMap::kHasBounds))
+        return fmt::format("chunk {}: wrong about having values", c);
       if (!(f & ZoneMap::kHasBounds)) continue;
-      if (truth.Low(c) < stored.Low(c)) return fmt::format("chunk {}: lower bound {} is above a value", c, stored.Low(c).ToString());
+      if (truth.Low(c) < stored.Low(c))
+        return fmt::format("chunk {}: lower bound {} is above a value", c, stored.Low(c).ToString());
       if (g & ZoneMap::kNoUpper) continue;
       if ((f & ZoneMap::kNoUpper) || stored.High(c) < truth.High(c)) {
         return fmt::format("chunk {}: upper bound {} is below a value", c, stored.High(c).ToString());

@@ -34,8 +34,9 @@ Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
   PILUM_RETURN_NOT_OK(ListFolder(*this, "parts/", false, &parts));
   PILUM_RETURN_NOT_OK(ListFolder(*this, "merged/", true, &parts));
   std::stable_sort(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name < b.name; });
-  parts.erase(std::unique(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name == b.name; }),
-              parts.end());
+  parts.erase(
+      std::unique(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name == b.name; }),
+      parts.end());
   return parts;
 }
 

@@ -1,4 +1,5 @@
-// Names and places of a dataset's objects, and what identifies a part (docs/formats/part_store.md). Used inside part/ only.
+// Names and places of a dataset's objects, and what identifies a part (docs/formats/part_store.md). Used inside part/
+// only.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@ namespace pilum {
 
 // One listed part.
 struct PartFile {
-  std::string path;   // in the store
-  std::string name;   // without folder and ".lance"
+  std::string path;  // in the store
+  std::string name;  // without folder and ".lance"
   uint64_t size = 0;
   bool merged = false;
 };
@@ -22,7 +23,7 @@ struct PartFile {
 struct DatasetFiles {
   std::shared_ptr<ObjectStore> store;
   std::string prefix;
-  std::string uri;    // for messages
+  std::string uri;  // for messages
 
   std::string PartPath(const std::string& name) const { return prefix + "parts/" + name + ".lance"; }
   std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }

@@ -13,7 +13,8 @@ using arrow::Type;
 
 // The struct that a further step enters: the type itself, or a list's items. Null: no step leads on.
 const arrow::DataType* StructUnder(const arrow::DataType* type, bool through_lists) {
-  while (through_lists && (type->id() == Type::LIST || type->id() == Type::LARGE_LIST || type->id() == Type::FIXED_SIZE_LIST)) {
+  while (through_lists &&
+         (type->id() == Type::LIST || type->id() == Type::LARGE_LIST || type->id() == Type::FIXED_SIZE_LIST)) {
     type = type->field(0)->type().get();
   }
   return type->id() == Type::STRUCT ? type : nullptr;

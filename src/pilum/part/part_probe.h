@@ -21,8 +21,8 @@ PartProbe TranslateProbe(const Probe& probe, const arrow::Schema& snapshot, cons
 // The answer of a part in which the column is NULL throughout.
 Candidates AllNullAnswer(Probe::Kind kind, uint64_t num_rows);
 
-// The part's columns that a read of the dataset's `columns` needs, one path list for all. A field that the part lacks inside a
-// struct needs the struct's NULLs, so some sibling of it. Empty: the part has none of the columns.
+// The part's columns that a read of the dataset's `columns` needs, one path list for all. A field that the part lacks
+// inside a struct needs the struct's NULLs, so some sibling of it. Empty: the part has none of the columns.
 std::vector<FieldPath> TranslateColumns(const std::vector<FieldPath>& columns, const arrow::Schema& part);
 
 }  // namespace pilum

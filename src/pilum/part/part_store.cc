@@ -210,11 +210,13 @@ class PartStoreImpl final : public PartStore {
   static UnionSchema UnionOf(const std::vector<LoadedPart>& parts) { return UnionSchema::Of(Named(parts)); }
 
   // What cannot be stored, and what queries would refuse afterwards.
-  Status CheckInput(const arrow::Schema& schema, const std::vector<LoadedPart>& parts, const PutOptions& options) const {
+  Status CheckInput(const arrow::Schema& schema, const std::vector<LoadedPart>& parts,
+                    const PutOptions& options) const {
     if (schema.num_fields() == 0) return UsageError("the input has no columns; nothing can be put");
     std::set<std::string> names;
     for (const auto& field : schema.fields()) {
-      if (!names.insert(field->name()).second) return UsageError("the input has more than one column named '{}'", field->name());
+      if (!names.insert(field->name()).second)
+        return UsageError("the input has more than one column named '{}'", field->name());
     }
     PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(schema));
     if (options.new_schema) return Status::OK();
@@ -223,8 +225,9 @@ class PartStoreImpl final : public PartStore {
     const UnionSchema all = UnionSchema::Of(named);
     for (const auto& [column, clash] : all.clashes) {
       if (names.count(column)) {
-        return UsageError("{}: {}. Queries would refuse this column; give it a type that fits, or allow it with --new-schema",
-                          files_.uri, clash);
+        return UsageError(
+            "{}: {}. Queries would refuse this column; give it a type that fits, or allow it with --new-schema",
+            files_.uri, clash);
       }
     }
     return Status::OK();

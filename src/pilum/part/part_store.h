@@ -1,5 +1,5 @@
-// The part store: immutable Lance parts with sidecars beside them; no manifest, no commit protocol (docs/formats/part_store.md).
-// Called by cli and python. Thread-safe.
+// The part store: immutable Lance parts with sidecars beside them; no manifest, no commit protocol
+// (docs/formats/part_store.md). Called by cli and python. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,31 @@
 namespace pilum {
 
 struct PutOptions {
-  std::string batch_id;                      // empty: content alone names the part
-  bool new_schema = false;                   // allow what a query would refuse (a clashing column type)
-  uint64_t target_part_bytes = 1ull << 30;   // a part rolls at about this many bytes of Lance file
+  std::string batch_id;                     // empty: content alone names the part
+  bool new_schema = false;                  // allow what a query would refuse (a clashing column type)
+  uint64_t target_part_bytes = 1ull << 30;  // a part rolls at about this many bytes of Lance file
   FileVersion version = FileVersion::kV2_2;
 };
 
 struct PutResult {
-  uint64_t rows = 0;              // of the input
+  uint64_t rows = 0;  // of the input
   uint64_t rows_already_there = 0;
-  std::vector<std::string> parts; // names of all parts the input makes (new or there before)
+  std::vector<std::string> parts;  // names of all parts the input makes (new or there before)
   uint64_t new_parts = 0;
   uint64_t part_bytes = 0, sidecar_bytes = 0;  // of new parts
 };
 
 struct PartSummary {
-  std::string name;               // 64 hex digits
+  std::string name;  // 64 hex digits
   uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0;
   bool merged = false;
-  std::string sidecar_state;      // "ok", "missing", or what is wrong
+  std::string sidecar_state;  // "ok", "missing", or what is wrong
 };
 
 class PartStore {
  public:
-  // `uri`: STORE/DATASET. A dataset that does not exist yet opens empty (Put makes it); Open for reading says kNotFound.
+  // `uri`: STORE/DATASET. A dataset that does not exist yet opens empty (Put makes it); Open for reading says
+  // kNotFound.
   static Result<std::shared_ptr<PartStore>> Open(std::string_view uri);
   static Result<std::shared_ptr<PartStore>> OpenIn(std::shared_ptr<ObjectStore> store, std::string dataset);
   virtual ~PartStore() = default;
@@ -47,8 +48,8 @@ class PartStore {
   // The schema new rows should come in: the union over all parts, null if there is none yet. (For CSV / JSON readers.)
   virtual Result<std::shared_ptr<arrow::Schema>> Schema(ReadContext& ctx) const = 0;
 
-  // Streams `input` into parts. Once it returned OK the rows are durable. Same input, same options, same version of Pilum:
-  // the same part names, so a retry adds nothing. On error or kill: each part is there whole or not at all.
+  // Streams `input` into parts. Once it returned OK the rows are durable. Same input, same options, same version of
+  // Pilum: the same part names, so a retry adds nothing. On error or kill: each part is there whole or not at all.
   virtual Result<PutResult> Put(arrow::RecordBatchReader& input, const PutOptions& options, ReadContext& ctx) = 0;
 
   // Lists parts/ and merged/ now and pins that; sidecar headers are read in parallel. kNotFound: no such dataset.

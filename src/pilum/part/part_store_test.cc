@@ -154,7 +154,8 @@ TEST_F(PartStoreTest, BatchIdMakesRetriesHarmless) {
 TEST_F(PartStoreTest, HalfABatchIsCompleted) {
   testdata::Rng rng(1);
   auto s = schema({field("v", arrow::int64())});
-  auto batch = arrow::RecordBatch::Make(s, 5000, {testdata::RandomArray(rng, arrow::int64(), 5000, testdata::Spread::kMany, 0)});
+  auto batch =
+      arrow::RecordBatch::Make(s, 5000, {testdata::RandomArray(rng, arrow::int64(), 5000, testdata::Spread::kMany, 0)});
   PutOptions options{.batch_id = "x", .target_part_bytes = 9000};
   auto whole = Put(batch, options);
   ASSERT_GT(whole.parts.size(), 3u);
@@ -213,11 +214,13 @@ TEST_F(PartStoreTest, AddDropReorder) {
 }
 
 TEST_F(PartStoreTest, WidensAndAsksInThePartsOwnType) {
-  Put(FromJson(schema({field("n", arrow::int32()), field("f", arrow::int16()), field("t", arrow::timestamp(arrow::TimeUnit::SECOND)),
-                       field("s", arrow::utf8()), field("d", arrow::decimal128(5, 1))}),
+  Put(FromJson(schema({field("n", arrow::int32()), field("f", arrow::int16()),
+                       field("t", arrow::timestamp(arrow::TimeUnit::SECOND)), field("s", arrow::utf8()),
+                       field("d", arrow::decimal128(5, 1))}),
                R"([[5,7,10,"a","1.5"],[null,null,null,null,null]])"));
-  Put(FromJson(schema({field("n", arrow::int64()), field("f", arrow::float32()), field("t", arrow::timestamp(arrow::TimeUnit::NANO)),
-                       field("s", arrow::large_utf8()), field("d", arrow::decimal128(9, 3))}),
+  Put(FromJson(schema({field("n", arrow::int64()), field("f", arrow::float32()),
+                       field("t", arrow::timestamp(arrow::TimeUnit::NANO)), field("s", arrow::large_utf8()),
+                       field("d", arrow::decimal128(9, 3))}),
                R"([[5000000000,0.25,10000000001,"b","2.125"]])"));
   auto snapshot = Open();
   EXPECT_TRUE(snapshot->schema()->GetFieldByName("n")->type()->Equals(arrow::int64()));
@@ -250,9 +253,11 @@ TEST_F(PartStoreTest, WidensAndAsksInThePartsOwnType) {
 TEST_F(PartStoreTest, NestUnions) {
   auto st = [](arrow::FieldVector fields) { return field("st", arrow::struct_(std::move(fields))); };
   auto items = [](arrow::FieldVector fields) { return field("l", arrow::list(arrow::struct_(std::move(fields)))); };
-  Put(FromJson(schema({st({field("a", arrow::int32())}), items({field("x", arrow::int32())})}), R"([[[1],[[1],[2]]],[null,null]])"));
-  Put(FromJson(schema({st({field("b", arrow::utf8()), field("a", arrow::int64())}), items({field("y", arrow::utf8())})}),
-               R"([[["q",7000000000],[["z"]]],[[null,null],[]]])"));
+  Put(FromJson(schema({st({field("a", arrow::int32())}), items({field("x", arrow::int32())})}),
+               R"([[[1],[[1],[2]]],[null,null]])"));
+  Put(FromJson(
+      schema({st({field("b", arrow::utf8()), field("a", arrow::int64())}), items({field("y", arrow::utf8())})}),
+      R"([[["q",7000000000],[["z"]]],[[null,null],[]]])"));
   auto snapshot = Open();
   auto type = snapshot->schema()->GetFieldByName("st")->type();
   EXPECT_EQ(type->num_fields(), 2);
@@ -312,8 +317,9 @@ TEST_F(PartStoreTest, DamagedSidecarsCostAScanNeverAnAnswer) {
   testdata::Rng rng(4);
   auto s = schema({field("v", arrow::int64()), field("t", arrow::utf8())});
   auto make = [&](int64_t n) {
-    return arrow::RecordBatch::Make(s, n, {testdata::RandomArray(rng, arrow::int64(), n, testdata::Spread::kAscending, 3),
-                                           testdata::RandomArray(rng, arrow::utf8(), n, testdata::Spread::kMany, 3)});
+    return arrow::RecordBatch::Make(s, n,
+                                    {testdata::RandomArray(rng, arrow::int64(), n, testdata::Spread::kAscending, 3),
+                                     testdata::RandomArray(rng, arrow::utf8(), n, testdata::Spread::kMany, 3)});
   };
   const std::string name = Put(make(4000)).parts[0], other = Put(make(3000)).parts[0];
   auto slurp = [&](const std::string& path) {

@@ -15,9 +15,13 @@ namespace {
 // Batches of a part in the dataset's types. Without `inner` the part has none of the columns, and all are NULL.
 class WidenedStream final : public BatchStream {
  public:
-  WidenedStream(std::string part, std::unique_ptr<BatchStream> inner, std::shared_ptr<arrow::Schema> schema, RowSet rows,
-                BatchLimits limits, const ReadContext& ctx)
-      : part_(std::move(part)), inner_(std::move(inner)), schema_(std::move(schema)), left_(std::move(rows)), limits_(limits),
+  WidenedStream(std::string part, std::unique_ptr<BatchStream> inner, std::shared_ptr<arrow::Schema> schema,
+                RowSet rows, BatchLimits limits, const ReadContext& ctx)
+      : part_(std::move(part)),
+        inner_(std::move(inner)),
+        schema_(std::move(schema)),
+        left_(std::move(rows)),
+        limits_(limits),
         ctx_(ctx) {}
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
   const RowSet& rows() const override { return inner_ ? inner_->rows() : rows_; }
@@ -77,8 +81,8 @@ Result<std::shared_ptr<PartIndex>> LoadHeader(const DatasetFiles& files, LoadedP
     if (!exists) return NotFoundError("no header");
   }
   PILUM_ASSIGN_OR_RETURN(part->identity, PartIdentity(files, part->file, ctx));
-  PILUM_ASSIGN_OR_RETURN(auto header, OpenPartIndex(files, files.HeaderPath(part->file.name), SidecarKind::kHeader,
-                                                    part->identity, ctx));
+  PILUM_ASSIGN_OR_RETURN(
+      auto header, OpenPartIndex(files, files.HeaderPath(part->file.name), SidecarKind::kHeader, part->identity, ctx));
   auto schema = header->ReadSchema(ctx);
   if (schema.ok()) {
     part->schema = *schema;
@@ -109,7 +113,8 @@ Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, boo
     } else if (StopsARead(header.status())) {
       return header.status();
     } else {
-      part.note = KindOf(header.status()) == ErrorKind::kNotFound ? "it has no prune header" : header.status().message();
+      part.note =
+          KindOf(header.status()) == ErrorKind::kNotFound ? "it has no prune header" : header.status().message();
     }
   }
   if (part.schema) return part;
@@ -126,7 +131,10 @@ Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, boo
 }
 
 PartUnit::PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index)
-    : files_(std::move(files)), part_(std::move(part)), snapshot_schema_(std::move(snapshot_schema)), use_index_(use_index),
+    : files_(std::move(files)),
+      part_(std::move(part)),
+      snapshot_schema_(std::move(snapshot_schema)),
+      use_index_(use_index),
       reader_(part_.reader) {}
 
 Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
@@ -181,8 +189,10 @@ Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) con
   if (reader_) return reader_;
   PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part_.file.path, ctx));
   PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
-  if (reader->num_rows() != part_.num_rows || SchemaDescriptorHash(*reader->schema()) != SchemaDescriptorHash(*part_.schema)) {
-    return Corrupt(part_.file.path, "", "it is not what its prune header describes; remove the header, the part is whole without");
+  if (reader->num_rows() != part_.num_rows ||
+      SchemaDescriptorHash(*reader->schema()) != SchemaDescriptorHash(*part_.schema)) {
+    return Corrupt(part_.file.path, "",
+                   "it is not what its prune header describes; remove the header, the part is whole without");
   }
   reader_ = std::move(reader);
   return reader_;

@@ -15,11 +15,11 @@ namespace pilum {
 struct LoadedPart {
   PartFile file;
   Hash128 identity{};
-  std::shared_ptr<arrow::Schema> schema;         // the part's own
+  std::shared_ptr<arrow::Schema> schema;  // the part's own
   uint64_t num_rows = 0;
-  std::shared_ptr<PartIndex> header;             // null: none, or not usable
-  std::shared_ptr<const FileReader> reader;      // set where the file had to be opened
-  std::string note;                              // why there is no header
+  std::shared_ptr<PartIndex> header;         // null: none, or not usable
+  std::shared_ptr<const FileReader> reader;  // set where the file had to be opened
+  std::string note;                          // why there is no header
 };
 
 // use_index false: sidecars are not looked at. Faults of sidecars become the note; faults of the part are errors.

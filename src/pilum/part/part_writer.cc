@@ -17,7 +17,8 @@ namespace {
 // Passes bytes on and hashes them. The hash outlives the sink, which belongs to the file writer.
 class HashingSink final : public ByteSink {
  public:
-  HashingSink(std::unique_ptr<ByteSink> inner, std::shared_ptr<Blake3> hash) : inner_(std::move(inner)), hash_(std::move(hash)) {}
+  HashingSink(std::unique_ptr<ByteSink> inner, std::shared_ptr<Blake3> hash)
+      : inner_(std::move(inner)), hash_(std::move(hash)) {}
   Status Write(const void* data, uint64_t size) override {
     hash_->Update(data, size);
     return inner_->Write(data, size);
@@ -52,8 +53,8 @@ struct PartWriter::Open {
   std::unique_ptr<SidecarBuilder> sidecars;
   std::shared_ptr<arrow::Schema> schema;  // with the batch's metadata
   uint64_t first_row = 0, rows = 0;
-  uint64_t bytes = 0;           // logical, of all rows
-  uint64_t undecided = 0;       // logical, since rolling was last considered
+  uint64_t bytes = 0;      // logical, of all rows
+  uint64_t undecided = 0;  // logical, since rolling was last considered
 };
 
 PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options)
@@ -148,7 +149,8 @@ Status PartWriter::ClosePart(ReadContext& ctx) {
   return Status::OK();
 }
 
-Status PartWriter::Publish(const std::string& name, uint64_t rows, const SidecarBuilder::Files& sidecars, ReadContext& ctx) {
+Status PartWriter::Publish(const std::string& name, uint64_t rows, const SidecarBuilder::Files& sidecars,
+                           ReadContext& ctx) {
   result_.parts.push_back(name);
   ObjectStore& store = *files_.store;
   const std::string path = files_.PartPath(name), index = files_.IndexPath(name), header = files_.HeaderPath(name);

@@ -1,5 +1,5 @@
-// From rows to published parts: spools a part locally, hashing it as it is written, builds its sidecars from the same batches, and
-// publishes sidecars first, the part last. Used by put. Not thread-safe.
+// From rows to published parts: spools a part locally, hashing it as it is written, builds its sidecars from the same
+// batches, and publishes sidecars first, the part last. Used by put. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class PartWriter {
   PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options);
   ~PartWriter();
 
-  // Rows of the schema. `first_row`: the number of the batch's first row in the input. Rows that do not follow the ones before
-  // begin a new part.
+  // Rows of the schema. `first_row`: the number of the batch's first row in the input. Rows that do not follow the ones
+  // before begin a new part.
   Status Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint64_t first_row, ReadContext& ctx);
   // Publishes the open part; `or_empty`: one without rows if none was made at all.
   Status Finish(bool or_empty, ReadContext& ctx);

@@ -55,7 +55,8 @@ UnionSchema UnionSchema::Of(const std::vector<NamedSchema>& parts) {
       if (is_new) columns.push_back({field});
       Column& c = columns[it->second];
       if (part.schema->GetAllFieldIndices(field->name()).size() > 1) {
-        out.clashes.emplace(field->name(), fmt::format("{} has more than one column named '{}'", part.name, field->name()));
+        out.clashes.emplace(field->name(),
+                            fmt::format("{} has more than one column named '{}'", part.name, field->name()));
       }
       ++c.parts;
       auto common = CommonField(c.field, field);

@@ -23,7 +23,7 @@ struct NamedSchema {
 };
 
 struct UnionSchema {
-  std::shared_ptr<arrow::Schema> schema;      // a clashing column has the type of the first part that has it
+  std::shared_ptr<arrow::Schema> schema;       // a clashing column has the type of the first part that has it
   std::map<std::string, std::string> clashes;  // column -> what two parts disagree about
 
   // In the order of `parts`.

@@ -60,8 +60,9 @@ Result<ArrayPtr> WidenMap(const Array& given, const TypePtr& type, arrow::Memory
   PILUM_ASSIGN_OR_RETURN(auto keys, WidenArray(array.keys(), map.key_type(), pool));
   PILUM_ASSIGN_OR_RETURN(auto items, WidenArray(array.items(), map.item_type(), pool));
   PILUM_ASSIGN_OR_RETURN(auto validity, ValidityFromZero(array, pool));
-  auto offsets = array.length() == 0 ? arrow::Buffer::FromString(std::string(4, '\0'))
-                                     : arrow::SliceBuffer(array.value_offsets(), array.offset() * 4, (array.length() + 1) * 4);
+  auto offsets = array.length() == 0
+                     ? arrow::Buffer::FromString(std::string(4, '\0'))
+                     : arrow::SliceBuffer(array.value_offsets(), array.offset() * 4, (array.length() + 1) * 4);
   return std::make_shared<arrow::MapArray>(type, array.length(), std::move(offsets), std::move(keys), std::move(items),
                                            std::move(validity));
 }
@@ -100,14 +101,16 @@ Result<ArrayPtr> WidenArray(const ArrayPtr& array, const TypePtr& type, arrow::M
   if (from == Type::NA) return arrow::MakeArrayOfNull(type, array->length(), pool);
   if (from == Type::STRUCT && to == Type::STRUCT) return WidenStruct(array, type, pool);
   if (IsList(from) && IsList(to)) {
-    if (from == Type::LIST && to == Type::LIST) return WidenList<arrow::ListArray, arrow::ListArray>(*array, type, pool);
+    if (from == Type::LIST && to == Type::LIST)
+      return WidenList<arrow::ListArray, arrow::ListArray>(*array, type, pool);
     if (from == Type::LIST) return WidenList<arrow::ListArray, arrow::LargeListArray>(*array, type, pool);
     if (to == Type::LARGE_LIST) return WidenList<arrow::LargeListArray, arrow::LargeListArray>(*array, type, pool);
   }
   if (from == Type::MAP && to == Type::MAP) return WidenMap(*array, type, pool);
   if (from == Type::FIXED_SIZE_LIST && to == Type::FIXED_SIZE_LIST) return WidenFixedList(*array, type, pool);
   if (from == Type::DICTIONARY) {
-    PILUM_ASSIGN_OR_RETURN(auto plain, CastExactly(array, static_cast<const arrow::DictionaryType&>(*array->type()).value_type(), pool));
+    PILUM_ASSIGN_OR_RETURN(
+        auto plain, CastExactly(array, static_cast<const arrow::DictionaryType&>(*array->type()).value_type(), pool));
     return WidenArray(plain, type, pool);
   }
   return CastNumber(array, type, pool);

@@ -14,7 +14,8 @@ constexpr char kMagic[] = "PLMBLOOM";
 constexpr uint16_t kVersion = 1;
 constexpr uint8_t kHashXxh64 = 1, kLayoutSplit256 = 1;
 
-constexpr uint32_t kSalt[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+constexpr uint32_t kSalt[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
+                               0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
 uint64_t BlockOf(uint64_t hash, uint64_t blocks) { return ((hash >> 32) * blocks) >> 32; }
 
@@ -71,7 +72,8 @@ Result<BloomFilter> BloomFilter::FromBytes(std::string_view bytes, std::string_v
   const auto blocks = in.Read<uint32_t>();
   const auto seed = in.Read<uint64_t>();
   const auto reserved = in.Read<uint64_t>();
-  if (!in.ok() || magic != std::string_view(kMagic, 8)) return Corrupt(source, "Bloom filter", "no Bloom filter header");
+  if (!in.ok() || magic != std::string_view(kMagic, 8))
+    return Corrupt(source, "Bloom filter", "no Bloom filter header");
   if (version != kVersion || hash != kHashXxh64 || layout != kLayoutSplit256 || seed != 0 || reserved != 0) {
     return Unsupported("{}: Bloom filter version {}, hash {}, layout {} is not known", source, version, hash, layout);
   }

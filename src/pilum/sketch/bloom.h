@@ -1,5 +1,5 @@
-// A split-block Bloom filter with canonical bytes (docs/formats/bloom.md). Built by index builders, asked when parts are
-// pruned. A value type; const calls are thread-safe.
+// A split-block Bloom filter with canonical bytes (docs/formats/bloom.md). Built by index builders, asked when parts
+// are pruned. A value type; const calls are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class BloomFilter {
   static uint64_t HashOf(std::string_view hash_bytes);
 
   void Insert(uint64_t hash);
-  bool MayContain(uint64_t hash) const;  // false: certainly not inserted
+  bool MayContain(uint64_t hash) const;    // false: certainly not inserted
   Status Merge(const BloomFilter& other);  // by OR; kUsage when the parameters differ
 
   std::string ToBytes() const;

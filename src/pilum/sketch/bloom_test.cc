@@ -10,7 +10,9 @@
 namespace pilum {
 namespace {
 
-uint64_t HashOfNumber(uint64_t i) { return BloomFilter::HashOf(std::string_view(reinterpret_cast<const char*>(&i), 8)); }
+uint64_t HashOfNumber(uint64_t i) {
+  return BloomFilter::HashOf(std::string_view(reinterpret_cast<const char*>(&i), 8));
+}
 
 TEST(Bloom, NeverMissesAndKeepsItsRate) {
   for (uint64_t n : {1ull, 10ull, 1000ull, 100000ull}) {

@@ -18,8 +18,8 @@ void ExpectSame(const Value& v, int32_t scale = 0) {
 
 TEST(ValueHash, EqualsTheHashOfTheHashBytes) {
   std::mt19937_64 rng(5);
-  for (int64_t v : {0l, 1l, -1l, 127l, 128l, -128l, -129l, 255l, 256l, 100l, -1000l, std::numeric_limits<int64_t>::max(),
-                    std::numeric_limits<int64_t>::min()}) {
+  for (int64_t v : {0l, 1l, -1l, 127l, 128l, -128l, -129l, 255l, 256l, 100l, -1000l,
+                    std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
     ExpectSame(Value::Int(v));
     ExpectSame(Value::Int(static_cast<Int128>(static_cast<uint64_t>(v))));
     for (int32_t scale : {0, 2, 38, -3}) ExpectSame(Value::Decimal(arrow::Decimal256(v)), scale);
@@ -35,7 +35,8 @@ TEST(ValueHash, EqualsTheHashOfTheHashBytes) {
     ExpectSame(Value::Text(s));
     ExpectSame(Value::Binary(s));
   }
-  for (double d : {0.0, -0.0, 1e300, std::numeric_limits<double>::infinity(), std::nan("7")}) ExpectSame(Value::Float(d));
+  for (double d : {0.0, -0.0, 1e300, std::numeric_limits<double>::infinity(), std::nan("7")})
+    ExpectSame(Value::Float(d));
   EXPECT_EQ(HashFloat(-0.0), HashFloat(0.0));
   EXPECT_EQ(HashDecimal(arrow::Decimal256(1200), 2), HashDecimal(arrow::Decimal256(12), 0));
 }
