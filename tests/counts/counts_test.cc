@@ -1,0 +1,112 @@
+// What a filtered read costs, exactly: rows decoded, requests, bytes, parts opened for each probe on a small fixed dataset, with
+// and without sidecars, held against bench/counts/small.txt. A change that reads more fails here. Where the change is meant:
+// PILUM_UPDATE_COUNTS=1 build/release/tests/pilum_counts_test writes the file anew, and the commit shows the difference.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <arrow/api.h>
+
+#include "pilum/part/part_store.h"
+#include "pilum/query/query.h"
+
+namespace pilum {
+namespace {
+
+constexpr int64_t kParts = 3, kRows = 20000;
+
+// id: ascending over all parts; kind: few values; owner: 50 values, each in one part; late: one value that breaks the order;
+// text: 40 bytes; price: null in every third row.
+std::shared_ptr<arrow::RecordBatch> Part(int64_t part) {
+  arrow::Int64Builder id, late;
+  arrow::StringBuilder kind, owner, text;
+  arrow::DoubleBuilder price;
+  uint64_t state = 88172645463325252ull + static_cast<uint64_t>(part);
+  auto next = [&] {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+  };
+  for (int64_t i = 0; i < kRows; ++i) {
+    const int64_t row = part * kRows + i;
+    ARROW_UNUSED(id.Append(row));
+    ARROW_UNUSED(late.Append(i == 777 ? -1 : row / 100));
+    ARROW_UNUSED(kind.Append(std::string(1, static_cast<char>('a' + next() % 5))));
+    ARROW_UNUSED(owner.Append(fmt::format("owner-{:03}", part * 50 + i * 50 / kRows)));
+    ARROW_UNUSED(text.Append(fmt::format("{:016x}-{:016x}-{:06}", next(), next(), row)));
+    ARROW_UNUSED(i % 3 == 0 ? price.AppendNull() : price.Append(static_cast<double>(next() % 10000) / 100));
+  }
+  return arrow::RecordBatch::Make(
+      arrow::schema({arrow::field("id", arrow::int64()), arrow::field("late", arrow::int64()), arrow::field("kind", arrow::utf8()),
+                     arrow::field("owner", arrow::utf8()), arrow::field("text", arrow::utf8()), arrow::field("price", arrow::float64())}),
+      kRows,
+      {id.Finish().ValueOrDie(), late.Finish().ValueOrDie(), kind.Finish().ValueOrDie(), owner.Finish().ValueOrDie(), text.Finish().ValueOrDie(),
+       price.Finish().ValueOrDie()});
+}
+
+const std::vector<std::string> kProbes = {
+    "SELECT * FROM t WHERE id = 31415",
+    "SELECT * FROM t WHERE id BETWEEN 19990 AND 20009",
+    "SELECT id FROM t WHERE id >= 59000",
+    "SELECT id, text FROM t WHERE late = -1",
+    "SELECT text FROM t WHERE owner = 'owner-077'",
+    "SELECT text FROM t WHERE owner = 'nobody'",
+    "SELECT id FROM t WHERE owner = 'owner-010' AND kind = 'c' AND price < 1",
+    "SELECT id FROM t WHERE kind = 'z'",
+    "SELECT id FROM t WHERE price IS NULL AND id < 10",
+    "SELECT id FROM t WHERE NOT (id < 59990)",
+    "SELECT text FROM t WHERE text LIKE 'ffff%'",
+    "SELECT id FROM t WHERE price > 99.9 LIMIT 5",
+    "SELECT id FROM t LIMIT 3 OFFSET 30000",
+};
+
+std::string Ask(const Snapshot& opened, std::shared_ptr<const Snapshot> snapshot, const std::string& sql, bool use_index) {
+  ReadStats stats;
+  ReadContext ctx;
+  ctx.stats = &stats;
+  auto query = BindQuery(sql, opened, {});
+  if (!query.ok()) return "error: " + query.status().message();
+  QueryOptions options;
+  options.use_index = use_index;
+  auto result = RunQuery(std::move(snapshot), *query, options, ctx);
+  if (!result.ok()) return "error: " + result.status().message();
+  while (true) {
+    auto batch = (*result)->Next();
+    if (!batch.ok()) return "error: " + batch.status().message();
+    if (!*batch) break;
+  }
+  const QueryCounts& c = (*result)->counts();
+  std::string decoded;
+  for (const auto& [column, values] : stats.decoded()) decoded += fmt::format(" {}:{}", column, values);
+  return fmt::format("rows {}, pruned {}/{}, possible {}, certain {}, rechecked {}, opens {}, requests {}, bytes {}, decoded{}", c.rows_returned,
+                     c.units_pruned, c.units, c.rows_candidate, c.rows_certain, c.rows_rechecked, stats.opens.load(), stats.requests.load(),
+                     stats.bytes.load(), decoded.empty() ? " nothing" : decoded);
+}
+
+TEST(Counts, SmallDataset) {
+  auto objects = ObjectStore::Memory();
+  ReadContext ctx;
+  auto store = PartStore::OpenIn(objects, "small").ValueOrDie();
+  for (int64_t part = 0; part < kParts; ++part) {
+    auto batch = Part(part);
+    auto reader = arrow::RecordBatchReader::Make({batch}, batch->schema()).ValueOrDie();
+    ASSERT_TRUE(store->Put(*reader, {}, ctx).ok());
+  }
+  std::string got;
+  for (const std::string& sql : kProbes) {
+    got += sql + "\n";
+    for (bool use_index : {true, false}) {
+      auto snapshot = store->OpenSnapshot(use_index, ctx).ValueOrDie();  // anew: nothing is open or cached yet
+      got += fmt::format("  {}: {}\n", use_index ? "sidecars" : "scan", Ask(*snapshot, snapshot, sql, use_index));
+    }
+  }
+  const std::string path = PILUM_SOURCE_DIR "/bench/counts/small.txt";
+  if (std::getenv("PILUM_UPDATE_COUNTS")) std::ofstream(path) << got;
+  std::stringstream want;
+  want << std::ifstream(path).rdbuf();
+  EXPECT_EQ(got, want.str());
+}
+
+}  // namespace
+}  // namespace pilum
