@@ -8,11 +8,10 @@ namespace pilum {
 namespace {
 
 constexpr int kMaxCodecDepth = 16;
-constexpr uint64_t kMaxBits = uint64_t{1} << 40;  // of one value; far above any real width, and products with counts are checked
+constexpr uint64_t kMaxBits = uint64_t{1}
+                              << 40;  // of one value; far above any real width, and products with counts are checked
 
-Status BadLayout(std::string_view what) {
-  return MakeError(ErrorKind::kCorrupt, fmt::format("page layout: {}", what));
-}
+Status BadLayout(std::string_view what) { return MakeError(ErrorKind::kCorrupt, fmt::format("page layout: {}", what)); }
 
 Result<Compression> ParseScheme(const wire::BufferCompression& c) {
   if (c.scheme() == 1) return Compression::kLz4;
@@ -21,7 +20,8 @@ Result<Compression> ParseScheme(const wire::BufferCompression& c) {
 }
 
 Status RefuseInner(bool present) {
-  if (present) return Unsupported("page layout: a buffer compression inside flat, variable or bit packing is not known");
+  if (present)
+    return Unsupported("page layout: a buffer compression inside flat, variable or bit packing is not known");
   return Status::OK();
 }
 
@@ -31,7 +31,8 @@ Status CheckBits(uint64_t bits) {
 }
 
 Status CheckPackBits(uint64_t bits) {
-  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return BadLayout(fmt::format("bit packing of {}-bit values", bits));
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    return BadLayout(fmt::format("bit packing of {}-bit values", bits));
   return Status::OK();
 }
 
@@ -60,7 +61,8 @@ class CodecParser {
         d.kind = CodecKind::kOutOfLineBitpacking;
         d.bits = m.out_of_line_bitpacking().uncompressed_bits_per_value();
         PILUM_RETURN_NOT_OK(CheckPackBits(d.bits));
-        PILUM_RETURN_NOT_OK(Child(m.out_of_line_bitpacking().has_values(), m.out_of_line_bitpacking().values(), depth, &d));
+        PILUM_RETURN_NOT_OK(
+            Child(m.out_of_line_bitpacking().has_values(), m.out_of_line_bitpacking().values(), depth, &d));
         if (d.children[0].kind != CodecKind::kFlat || d.children[0].bits > d.bits) {
           return BadLayout("out-of-line bit packing needs flat values no wider than the unpacked ones");
         }
@@ -76,8 +78,7 @@ class CodecParser {
         d.bytes = m.fsst().symbol_table();
         PILUM_RETURN_NOT_OK(Child(m.fsst().has_values(), m.fsst().values(), depth, &d));
         return d;
-      default:
-        return ParseNested(m, depth);
+      default: return ParseNested(m, depth);
     }
   }
 
@@ -95,7 +96,8 @@ class CodecParser {
         d.kind = CodecKind::kRle;
         PILUM_RETURN_NOT_OK(Child(m.rle().has_values(), m.rle().values(), depth, &d));
         PILUM_RETURN_NOT_OK(Child(m.rle().has_run_lengths(), m.rle().run_lengths(), depth, &d));
-        if (d.children[0].kind != CodecKind::kFlat || d.children[1].kind != CodecKind::kFlat || d.children[1].bits != 8) {
+        if (d.children[0].kind != CodecKind::kFlat || d.children[1].kind != CodecKind::kFlat ||
+            d.children[1].bits != 8) {
           return BadLayout("run-length children must be flat, with 8-bit lengths");
         }
         PILUM_RETURN_NOT_OK(CheckPackBits(d.children[0].bits));
@@ -118,7 +120,8 @@ class CodecParser {
         d.kind = CodecKind::kFixedSizeList;
         d.num_items = m.fixed_size_list().items_per_value();
         d.has_validity = m.fixed_size_list().has_validity();
-        if (d.num_items == 0 || d.num_items > INT32_MAX) return BadLayout(fmt::format("fixed-size list of {} items", d.num_items));
+        if (d.num_items == 0 || d.num_items > INT32_MAX)
+          return BadLayout(fmt::format("fixed-size list of {} items", d.num_items));
         PILUM_RETURN_NOT_OK(Child(m.fixed_size_list().has_values(), m.fixed_size_list().values(), depth, &d));
         return d;
       case wire::CompressiveEncoding::kPackedStruct:
@@ -140,8 +143,7 @@ class CodecParser {
           d.var_fields.push_back({variable, bits});
         }
         return d;
-      default:
-        return Unsupported("page layout: an encoding is missing or of a kind this version does not know");
+      default: return Unsupported("page layout: an encoding is missing or of a kind this version does not know");
     }
   }
 
@@ -154,7 +156,8 @@ class CodecParser {
 
   static Result<CodecDesc> CheckVariable(CodecDesc d) {
     const CodecDesc& o = d.children[0];
-    if (o.kind != CodecKind::kFlat || (o.bits != 32 && o.bits != 64)) return BadLayout("offsets must be flat of 32 or 64 bits");
+    if (o.kind != CodecKind::kFlat || (o.bits != 32 && o.bits != 64))
+      return BadLayout("offsets must be flat of 32 or 64 bits");
     return d;
   }
 };
@@ -315,8 +318,10 @@ void FillCodec(const CodecDesc& d, wire::CompressiveEncoding* m) {
       for (size_t i = 0; i < d.var_fields.size(); ++i) {
         auto* f = m->mutable_variable_packed_struct()->add_fields();
         FillCodec(d.children[i], f->mutable_value());
-        if (d.var_fields[i].is_variable) f->set_bits_per_length(d.var_fields[i].bits);
-        else f->set_bits_per_value(d.var_fields[i].bits);
+        if (d.var_fields[i].is_variable)
+          f->set_bits_per_length(d.var_fields[i].bits);
+        else
+          f->set_bits_per_value(d.var_fields[i].bits);
       }
       break;
   }
@@ -343,8 +348,10 @@ void FillMiniBlock(const PageLayout& p, wire::MiniBlockLayout* m) {
 void FillFullZip(const PageLayout& p, wire::FullZipLayout* m) {
   m->set_bits_rep(p.bits_rep);
   m->set_bits_def(p.bits_def);
-  if (p.variable_width) m->set_bits_per_offset(p.bits_per_value);
-  else m->set_bits_per_value(p.bits_per_value);
+  if (p.variable_width)
+    m->set_bits_per_offset(p.bits_per_value);
+  else
+    m->set_bits_per_value(p.bits_per_value);
   m->set_num_items(p.num_items);
   m->set_num_visible_items(p.num_visible_items);
   if (p.value_codec) FillCodec(*p.value_codec, m->mutable_value_compression());
@@ -392,9 +399,19 @@ std::string SerializePageLayout(const PageLayout& layout) {
 }
 
 std::string_view CodecName(CodecKind kind) {
-  constexpr std::string_view names[] = {
-      "flat", "variable", "constant", "out_of_line_bitpacking", "inline_bitpacking", "fsst", "dictionary", "rle",
-      "byte_stream_split", "general", "fixed_size_list", "packed_struct", "variable_packed_struct"};
+  constexpr std::string_view names[] = {"flat",
+                                        "variable",
+                                        "constant",
+                                        "out_of_line_bitpacking",
+                                        "inline_bitpacking",
+                                        "fsst",
+                                        "dictionary",
+                                        "rle",
+                                        "byte_stream_split",
+                                        "general",
+                                        "fixed_size_list",
+                                        "packed_struct",
+                                        "variable_packed_struct"};
   return names[static_cast<int>(kind)];
 }
 
@@ -411,7 +428,8 @@ std::string_view VersionName(FileVersion v) {
 std::string CodecDesc::ToString() const {
   std::vector<std::string> parts;
   switch (kind) {
-    case CodecKind::kFlat: case CodecKind::kInlineBitpacking: parts.push_back(fmt::to_string(bits)); break;
+    case CodecKind::kFlat:
+    case CodecKind::kInlineBitpacking: parts.push_back(fmt::to_string(bits)); break;
     case CodecKind::kVariable: return fmt::format("variable({})", children.empty() ? 0 : children[0].bits);
     case CodecKind::kOutOfLineBitpacking:
       return fmt::format("out_of_line_bitpacking({}, {})", bits, children.empty() ? 0 : children[0].bits);

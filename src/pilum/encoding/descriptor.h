@@ -1,5 +1,5 @@
-// Page layouts and compressive encodings as plain structs: what the wire messages of docs/formats/lance_file.md say, with
-// protobuf left behind. Used by the page decoders, the page writers and the file layer. Plain data, no threads.
+// Page layouts and compressive encodings as plain structs: what the wire messages of docs/formats/lance_file.md say,
+// with protobuf left behind. Used by the page decoders, the page writers and the file layer. Plain data, no threads.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,19 @@
 namespace pilum {
 
 enum class CodecKind {
-  kFlat, kVariable, kConstant, kOutOfLineBitpacking, kInlineBitpacking, kFsst, kDictionary, kRle, kByteStreamSplit,
-  kGeneral, kFixedSizeList, kPackedStruct, kVariablePackedStruct,
+  kFlat,
+  kVariable,
+  kConstant,
+  kOutOfLineBitpacking,
+  kInlineBitpacking,
+  kFsst,
+  kDictionary,
+  kRle,
+  kByteStreamSplit,
+  kGeneral,
+  kFixedSizeList,
+  kPackedStruct,
+  kVariablePackedStruct,
 };
 std::string_view CodecName(CodecKind kind);
 
@@ -25,16 +36,19 @@ enum class Compression { kNone = 0, kLz4 = 1, kZstd = 2 };
 // One node of a compressive encoding tree. Which members mean something depends on `kind`; the rest are zero.
 struct CodecDesc {
   CodecKind kind = CodecKind::kFlat;
-  uint64_t bits = 0;             // flat: bits per value; bitpackings: uncompressed bits per value
-  std::string bytes;             // fsst: the symbol table; constant: the value
-  bool has_bytes = false;        // constant: a value is given
+  uint64_t bits = 0;                        // flat: bits per value; bitpackings: uncompressed bits per value
+  std::string bytes;                        // fsst: the symbol table; constant: the value
+  bool has_bytes = false;                   // constant: a value is given
   Compression scheme = Compression::kNone;  // general
   std::optional<int> level;                 // general
-  uint64_t num_items = 0;        // fixed_size_list: items per value; dictionary: number of items
-  bool has_validity = false;     // fixed_size_list
+  uint64_t num_items = 0;                   // fixed_size_list: items per value; dictionary: number of items
+  bool has_validity = false;                // fixed_size_list
   std::vector<uint64_t> field_bits;         // packed_struct: bits of each child
   // variable_packed_struct: one a field, bits of the value (fixed) or of its length prefix (variable)
-  struct VarField { bool is_variable = false; uint64_t bits = 0; };
+  struct VarField {
+    bool is_variable = false;
+    uint64_t bits = 0;
+  };
   std::vector<VarField> var_fields;
   // variable: [offsets]; out_of_line, fsst, byte_stream_split, general, fixed_size_list, packed_struct: [values];
   // rle: [values, run lengths]; dictionary: [indices, items]; variable_packed_struct: one a field
@@ -45,7 +59,12 @@ struct CodecDesc {
 
 // Repetition / definition layers of one page, innermost first (layer 0 is the leaf's own).
 enum class RepDefLayer : int {
-  kUnspecified = 0, kAllValidItem = 1, kAllValidList = 2, kNullableItem = 3, kNullableList = 4, kEmptyableList = 5,
+  kUnspecified = 0,
+  kAllValidItem = 1,
+  kAllValidList = 2,
+  kNullableItem = 3,
+  kNullableList = 4,
+  kEmptyableList = 5,
   kNullAndEmptyList = 6,
 };
 inline bool IsListLayer(RepDefLayer l) { return l == RepDefLayer::kAllValidList || l >= RepDefLayer::kNullableList; }
@@ -65,12 +84,12 @@ struct PageLayout {
   uint64_t num_dictionary_items = 0;
   uint64_t num_buffers = 0;
   uint32_t repetition_index_depth = 0;
-  uint64_t num_items = 0;        // mini-block: visible slots; full-zip: events
+  uint64_t num_items = 0;  // mini-block: visible slots; full-zip: events
   bool has_large_chunk = false;
 
   // full-zip
   uint32_t bits_rep = 0, bits_def = 0;
-  bool variable_width = false;   // then bits_per_value is bits per length
+  bool variable_width = false;  // then bits_per_value is bits per length
   uint64_t bits_per_value = 0;
   uint64_t num_visible_items = 0;
 

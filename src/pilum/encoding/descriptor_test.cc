@@ -11,7 +11,8 @@ std::string FromHex(std::string_view hex) {
   for (char c : hex) {
     if (c != ' ') digits += c;
   }
-  for (size_t i = 0; i + 1 < digits.size(); i += 2) out += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  for (size_t i = 0; i + 1 < digits.size(); i += 2)
+    out += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
   return out;
 }
 

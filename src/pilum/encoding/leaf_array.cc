@@ -66,8 +66,8 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeFixed(const std::shared_ptr<arrow:
 }
 
 Result<std::shared_ptr<arrow::ArrayData>> MakeList(const std::shared_ptr<arrow::DataType>& type,
-                                                   const arrow::FixedSizeListType& list, DataBlock block, const Validity& v,
-                                                   arrow::MemoryPool* pool) {
+                                                   const arrow::FixedSizeListType& list, DataBlock block,
+                                                   const Validity& v, arrow::MemoryPool* pool) {
   const uint64_t dim = static_cast<uint64_t>(list.list_size());
   Validity inner;
   DataBlock items;
@@ -112,9 +112,14 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeLeaf(const std::shared_ptr<arrow::
   if (v.count != block.count) return BadBytes("{} values for {} slots", block.count, v.count);
   const arrow::DataType& storage = StorageType(*type);
   switch (storage.id()) {
-    case arrow::Type::STRING: case arrow::Type::BINARY: case arrow::Type::LARGE_STRING: case arrow::Type::LARGE_BINARY:
-      if (block.kind != DataBlock::Kind::kVariable || block.wide != IsWide(storage)) return Mismatch(*type, "these values");
-      return arrow::ArrayData::Make(type, static_cast<int64_t>(block.count), {v.bitmap, block.offsets, block.data}, v.null_count);
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      if (block.kind != DataBlock::Kind::kVariable || block.wide != IsWide(storage))
+        return Mismatch(*type, "these values");
+      return arrow::ArrayData::Make(type, static_cast<int64_t>(block.count), {v.bitmap, block.offsets, block.data},
+                                    v.null_count);
     case arrow::Type::FIXED_SIZE_LIST:
       return MakeList(type, static_cast<const arrow::FixedSizeListType&>(storage), std::move(block), v, pool);
     case arrow::Type::STRUCT: return MakeStruct(type, storage, std::move(block), v, pool);
@@ -159,7 +164,8 @@ Status CheckKeys(const DataBlock& keys, uint64_t items, const Validity& v) {
 }
 
 Status CheckKeyBlock(const DataBlock& keys) {
-  if (keys.kind == DataBlock::Kind::kFixed && (keys.bits == 8 || keys.bits == 16 || keys.bits == 32 || keys.bits == 64)) return Status::OK();
+  if (keys.kind == DataBlock::Kind::kFixed && (keys.bits == 8 || keys.bits == 16 || keys.bits == 32 || keys.bits == 64))
+    return Status::OK();
   return BadBytes("dictionary keys of an odd width");
 }
 
@@ -207,7 +213,8 @@ Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& i
   PILUM_RETURN_NOT_OK(CheckOutput(total, 8));
   if (sizeof(Off) == 4 && total > INT32_MAX) {
     return MakeError(ErrorKind::kMemory, fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; "
-                                                     "read fewer rows at a time", n, total));
+                                                     "read fewer rows at a time",
+                                                     n, total));
   }
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
   uint8_t* to = data->mutable_data();
@@ -215,7 +222,8 @@ Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& i
   if (longest <= 16) {
     for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + in[keys[i]], 16);
   } else {
-    for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
+    for (uint64_t i = 0; i < n; ++i)
+      std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
   }
   DataBlock b;
   b.kind = DataBlock::Kind::kVariable;
@@ -229,7 +237,8 @@ Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& i
 template <typename Key>
 Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arrow::MemoryPool* pool) {
   const Key* keys = reinterpret_cast<const Key*>(indices.data->data());
-  if (items.kind == DataBlock::Kind::kFixed && items.bits % 8 == 0) return GatherFixedBlock(keys, indices.count, items, pool);
+  if (items.kind == DataBlock::Kind::kFixed && items.bits % 8 == 0)
+    return GatherFixedBlock(keys, indices.count, items, pool);
   if (items.kind != DataBlock::Kind::kVariable) return Unsupported("a dictionary of nested values");
   return items.wide ? GatherVariable<Key, int64_t>(keys, indices.count, items, pool)
                     : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
@@ -237,14 +246,16 @@ Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arr
 
 }  // namespace
 
-Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& items, const Validity& v, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& items, const Validity& v,
+                                   arrow::MemoryPool* pool) {
   PILUM_RETURN_NOT_OK(CheckKeyBlock(indices));
   if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
   PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
   if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
     DataBlock one = items;
     one.count = 1;
-    uint64_t offset_bytes = items.wide ? 16 : 8, value_bytes = items.kind == DataBlock::Kind::kFixed ? (items.bits + 7) / 8 : 0;
+    uint64_t offset_bytes = items.wide ? 16 : 8,
+             value_bytes = items.kind == DataBlock::Kind::kFixed ? (items.bits + 7) / 8 : 0;
     PILUM_RETURN_NOT_OK(CheckOutput(1, items.bits));
     PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate(offset_bytes, pool));
     PILUM_ASSIGN_OR_RETURN(auto data, Allocate(value_bytes, pool));
@@ -262,8 +273,9 @@ Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& it
   }
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<arrow::DataType>& type, DataBlock indices,
-                                                         const std::shared_ptr<arrow::Array>& items, const Validity& v) {
+Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<arrow::DataType>& type,
+                                                         DataBlock indices, const std::shared_ptr<arrow::Array>& items,
+                                                         const Validity& v) {
   PILUM_RETURN_NOT_OK(CheckKeyBlock(indices));
   const auto& dict = static_cast<const arrow::DictionaryType&>(StorageType(*type));
   if (indices.bits != FixedBits(*dict.index_type())) {

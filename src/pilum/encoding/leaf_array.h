@@ -20,9 +20,12 @@ uint64_t FixedBits(const arrow::DataType& type);
 // `block` as an array of `type` (any leaf type but null and dictionary). kCorrupt where they do not fit.
 Result<std::shared_ptr<arrow::ArrayData>> MakeLeaf(const std::shared_ptr<arrow::DataType>& type, codec::DataBlock block,
                                                    const Validity& validity, arrow::MemoryPool* pool);
-// Indices (8 to 64 bits) and items -> a dictionary array of `type`. Keys of nulls may be anything, others must be in range.
-Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<arrow::DataType>& type, codec::DataBlock indices,
-                                                         const std::shared_ptr<arrow::Array>& items, const Validity& validity);
+// Indices (8 to 64 bits) and items -> a dictionary array of `type`. Keys of nulls may be anything, others must be in
+// range.
+Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<arrow::DataType>& type,
+                                                         codec::DataBlock indices,
+                                                         const std::shared_ptr<arrow::Array>& items,
+                                                         const Validity& validity);
 // The same, items gathered into a plain block.
 Result<codec::DataBlock> GatherDictionary(const codec::DataBlock& indices, const codec::DataBlock& items,
                                           const Validity& validity, arrow::MemoryPool* pool);

@@ -1,5 +1,5 @@
-// Leaf arrays of one top-level field, merged into one array: the structs, that each leaf brings cut down to itself, become
-// whole again. Shapes are taken from the first leaf; the others must have the same.
+// Leaf arrays of one top-level field, merged into one array: the structs, that each leaf brings cut down to itself,
+// become whole again. Shapes are taken from the first leaf; the others must have the same.
 #include <cstring>
 
 #include <arrow/array.h>
@@ -23,10 +23,13 @@ bool IsLeaf(const arrow::Field& field, const arrow::DataType& storage) {
   if (IsBlobField(field)) return true;
   switch (storage.id()) {
     case arrow::Type::STRUCT: return storage.num_fields() == 0 || IsPackedStruct(field);
-    case arrow::Type::LIST: case arrow::Type::LARGE_LIST: case arrow::Type::MAP: return false;
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::MAP: return false;
     case arrow::Type::FIXED_SIZE_LIST: {
       const arrow::DataType& item = StorageType(*storage.field(0)->type());
-      return item.id() == arrow::Type::FIXED_SIZE_LIST ? IsLeaf(*storage.field(0), item) : item.id() != arrow::Type::STRUCT;
+      return item.id() == arrow::Type::FIXED_SIZE_LIST ? IsLeaf(*storage.field(0), item)
+                                                       : item.id() != arrow::Type::STRUCT;
     }
     default: return true;
   }

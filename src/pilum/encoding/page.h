@@ -1,5 +1,5 @@
-// Reading pages (2.1, 2.2): plan, fetch, decode, in rounds. A Page is one page of one leaf column of an open file and is
-// shared by all reads of it; a PageRead is one read of some of its rows. No I/O happens here: the caller fetches the
+// Reading pages (2.1, 2.2): plan, fetch, decode, in rounds. A Page is one page of one leaf column of an open file and
+// is shared by all reads of it; a PageRead is one read of some of its rows. No I/O happens here: the caller fetches the
 // ranges that Next() asks for, for all pages of a batch together, so that a batch costs few round trips.
 // Format: docs/formats/lance_file.md. Bytes are never trusted: every error is kCorrupt, without the file's name (the
 // caller adds it), with the column, page and place.
@@ -27,9 +27,9 @@ class PageRead {
   // `fetched`: the bytes of the ranges the previous call returned, in order (empty on the first call). Returns the next
   // ranges (absolute in the file), or none: ready to Decode. At most 3 rounds (prelude, index, values); blobs 4.
   virtual Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) = 0;
-  // Arrow array of type PathField(column)->type() with one slot a requested row, in ascending row order. Validated: safe
-  // for any Arrow kernel (full validation holds, apart from UTF-8, which is checked where `check_utf8`).
-  // Counts decoded values into ctx.stats under the column's name.
+  // Arrow array of type PathField(column)->type() with one slot a requested row, in ascending row order. Validated:
+  // safe for any Arrow kernel (full validation holds, apart from UTF-8, which is checked where `check_utf8`). Counts
+  // decoded values into ctx.stats under the column's name.
   virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
 };
 
@@ -38,7 +38,8 @@ class PageRead {
 class Page {
  public:
   virtual ~Page() = default;
-  // `column` must outlive the page. `index` is the page's number in its column, for messages. `file_size` bounds ranges.
+  // `column` must outlive the page. `index` is the page's number in its column, for messages. `file_size` bounds
+  // ranges.
   static Result<std::unique_ptr<Page>> Make(PageInfo info, const LeafColumn* column, int index, FileVersion version,
                                             uint64_t file_size);
   // `rows`: non-empty, below num_rows().

@@ -37,8 +37,10 @@ Status AddLayer(LevelPlan* plan, LevelLayer::Kind kind, RepDefLayer page_layer) 
       break;
     default: break;
   }
-  if (list) ++plan->max_rep;
-  else if (plan->max_rep == 0) plan->max_visible = next;
+  if (list)
+    ++plan->max_rep;
+  else if (plan->max_rep == 0)
+    plan->max_visible = next;
   plan->layers.push_back(std::move(l));
   return Status::OK();
 }
@@ -55,7 +57,7 @@ Result<LevelPlan> MakeLevelPlan(const LeafColumn& column, const std::vector<RepD
   std::shared_ptr<arrow::Field> child = column.leaf;
   for (size_t i = 0; i < column.layers.size(); ++i) {
     const ShapeLayer& shape = column.layers[column.layers.size() - 1 - i];
-    auto kind = IsList(shape.kind)                              ? LevelLayer::Kind::kList
+    auto kind = IsList(shape.kind)                             ? LevelLayer::Kind::kList
                 : shape.kind == ShapeLayerKind::kFixedSizeList ? LevelLayer::Kind::kFixedSizeList
                                                                : LevelLayer::Kind::kItem;
     PILUM_RETURN_NOT_OK(AddLayer(&plan, kind, layers[i + 1]));

@@ -20,15 +20,15 @@ struct LevelLayer {
   enum class Kind { kItem, kList, kFixedSizeList };
   Kind kind = Kind::kItem;
   uint16_t null_level = 0;
-  uint16_t empty_level = 0;            // lists
-  int32_t dimension = 1;               // fixed-size lists
+  uint16_t empty_level = 0;               // lists
+  int32_t dimension = 1;                  // fixed-size lists
   std::shared_ptr<arrow::DataType> type;  // of the array at this layer (PathField's type at the outermost)
 };
 
 struct LevelPlan {
   std::vector<LevelLayer> layers;  // innermost first; layers[0] is the leaf
   uint16_t max_rep = 0, max_def = 0;
-  uint16_t max_visible = 0;        // an event whose def is at most this owns a value slot
+  uint16_t max_visible = 0;  // an event whose def is at most this owns a value slot
   bool has_lists() const { return max_rep > 0; }
 };
 
@@ -52,14 +52,14 @@ class LevelBuffer {
 struct Levels {
   uint64_t count = 0;
   LevelBuffer rep, def;
-  bool bitmap = false;     // instead of def: `validity` (set bits valid) of plans with one level and no lists
-  BufferPtr validity;      // null: none is null
+  bool bitmap = false;  // instead of def: `validity` (set bits valid) of plans with one level and no lists
+  BufferPtr validity;   // null: none is null
   int64_t null_count = 0;
 };
 
 struct Validity {
-  uint64_t count = 0;      // slots
-  BufferPtr bitmap;        // null: all valid
+  uint64_t count = 0;  // slots
+  BufferPtr bitmap;    // null: all valid
   int64_t null_count = 0;
 };
 

@@ -30,25 +30,39 @@ bool HasMetadata(const arrow::Field& field, const char* key) {
 bool IsFixedWidthLeaf(const arrow::DataType& type) {
   switch (type.id()) {
     case arrow::Type::BOOL:
-    case arrow::Type::INT8: case arrow::Type::INT16: case arrow::Type::INT32: case arrow::Type::INT64:
-    case arrow::Type::UINT8: case arrow::Type::UINT16: case arrow::Type::UINT32: case arrow::Type::UINT64:
-    case arrow::Type::HALF_FLOAT: case arrow::Type::FLOAT: case arrow::Type::DOUBLE:
-    case arrow::Type::DATE32: case arrow::Type::DATE64: case arrow::Type::TIME32: case arrow::Type::TIME64:
-    case arrow::Type::TIMESTAMP: case arrow::Type::DURATION:
-    case arrow::Type::DECIMAL128: case arrow::Type::DECIMAL256: case arrow::Type::FIXED_SIZE_BINARY:
-      return true;
-    default:
-      return false;
+    case arrow::Type::INT8:
+    case arrow::Type::INT16:
+    case arrow::Type::INT32:
+    case arrow::Type::INT64:
+    case arrow::Type::UINT8:
+    case arrow::Type::UINT16:
+    case arrow::Type::UINT32:
+    case arrow::Type::UINT64:
+    case arrow::Type::HALF_FLOAT:
+    case arrow::Type::FLOAT:
+    case arrow::Type::DOUBLE:
+    case arrow::Type::DATE32:
+    case arrow::Type::DATE64:
+    case arrow::Type::TIME32:
+    case arrow::Type::TIME64:
+    case arrow::Type::TIMESTAMP:
+    case arrow::Type::DURATION:
+    case arrow::Type::DECIMAL128:
+    case arrow::Type::DECIMAL256:
+    case arrow::Type::FIXED_SIZE_BINARY: return true;
+    default: return false;
   }
 }
 
 bool IsPlainLeaf(const arrow::DataType& type) {
   switch (type.id()) {
-    case arrow::Type::NA: case arrow::Type::STRING: case arrow::Type::LARGE_STRING: case arrow::Type::BINARY:
-    case arrow::Type::LARGE_BINARY: case arrow::Type::DICTIONARY:
-      return true;
-    default:
-      return IsFixedWidthLeaf(type);
+    case arrow::Type::NA:
+    case arrow::Type::STRING:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::DICTIONARY: return true;
+    default: return IsFixedWidthLeaf(type);
   }
 }
 
@@ -57,7 +71,8 @@ class Walker {
   Walker(std::vector<LeafColumn>* out, int top_level) : out_(out), top_level_(top_level) {}
 
   Status Visit(const std::shared_ptr<arrow::Field>& field, const std::string& name) {
-    if (layers_.size() >= kMaxDepth) return Unsupported("field '{}' is nested more than {} levels deep", name, kMaxDepth);
+    if (layers_.size() >= kMaxDepth)
+      return Unsupported("field '{}' is nested more than {} levels deep", name, kMaxDepth);
     const arrow::DataType& type = Storage(*field->type());
     if (IsBlobField(*field)) return AddBlob(field, name, type);
     switch (type.id()) {
@@ -97,7 +112,8 @@ class Walker {
   // Lists and fixed-size lists of structs do not mix: their levels have no agreed meaning (writers stop at them too).
   Status RefuseInside(ShapeLayerKind kind, const std::string& name, const arrow::DataType& type) const {
     for (const auto& l : layers_) {
-      if (l.kind == kind) return Unsupported("field '{}': {} inside {}", name, type.ToString(), l.field->type()->ToString());
+      if (l.kind == kind)
+        return Unsupported("field '{}': {} inside {}", name, type.ToString(), l.field->type()->ToString());
     }
     return Status::OK();
   }
@@ -121,7 +137,8 @@ class Walker {
     }
     while (item->id() == arrow::Type::FIXED_SIZE_LIST) {
       const auto& inner = static_cast<const arrow::FixedSizeListType&>(*item);
-      if (inner.list_size() <= 0) return Unsupported("field '{}': a fixed-size list of {} items", name, inner.list_size());
+      if (inner.list_size() <= 0)
+        return Unsupported("field '{}': a fixed-size list of {} items", name, inner.list_size());
       item = &Storage(*inner.value_type());
     }
     if (IsFixedWidthLeaf(*item)) return Add(field, name);
@@ -151,7 +168,8 @@ class Walker {
         ok = IsFixedWidthLeaf(*t);
       }
       if (!ok || t->id() == arrow::Type::BOOL) {
-        return Unsupported("field '{}.{}': a packed struct holds no {}", name, child->name(), child->type()->ToString());
+        return Unsupported("field '{}.{}': a packed struct holds no {}", name, child->name(),
+                           child->type()->ToString());
       }
     }
     PILUM_RETURN_NOT_OK(Add(field, name));

@@ -24,14 +24,14 @@ struct ShapeLayer {
 
 // One leaf column (one column of the file from 2.1 on).
 struct LeafColumn {
-  std::vector<ShapeLayer> layers;            // outermost first; empty for a flat column. A map gives kMap then kStruct.
-  std::shared_ptr<arrow::Field> leaf;        // type: primitive, (large) string/binary, FSL of primitives, dictionary,
-                                             // packed struct, empty struct, or large_binary with is_blob
-  bool is_blob = false;                      // blob v1: the page layout is BlobLayout, the value large_binary
-  bool is_packed = false;                    // packed struct: the whole subtree in this one column
-  bool is_blob_v2 = false;                   // blob v2 descriptor struct (2.2, dataset files): packed, variable
-  std::string name;                          // dotted, for messages and accounting: "st.a", "tags.item"
-  int top_level = 0;                         // index of the top-level field
+  std::vector<ShapeLayer> layers;      // outermost first; empty for a flat column. A map gives kMap then kStruct.
+  std::shared_ptr<arrow::Field> leaf;  // type: primitive, (large) string/binary, FSL of primitives, dictionary,
+                                       // packed struct, empty struct, or large_binary with is_blob
+  bool is_blob = false;                // blob v1: the page layout is BlobLayout, the value large_binary
+  bool is_packed = false;              // packed struct: the whole subtree in this one column
+  bool is_blob_v2 = false;             // blob v2 descriptor struct (2.2, dataset files): packed, variable
+  std::string name;                    // dotted, for messages and accounting: "st.a", "tags.item"
+  int top_level = 0;                   // index of the top-level field
   // Product of the dimensions of FSL<struct> layers: page.length counts rows times this. (They never mix with lists.)
   int64_t items_per_row() const;
   int num_list_layers() const;

@@ -7,7 +7,9 @@
 namespace pilum {
 namespace {
 
-std::shared_ptr<arrow::Field> F(const std::string& name, std::shared_ptr<arrow::DataType> type) { return arrow::field(name, type); }
+std::shared_ptr<arrow::Field> F(const std::string& name, std::shared_ptr<arrow::DataType> type) {
+  return arrow::field(name, type);
+}
 
 std::vector<std::string> Names(const std::vector<LeafColumn>& columns) {
   std::vector<std::string> out;
@@ -22,7 +24,8 @@ TEST(Shape, NumbersLeavesDepthFirst) {
                         F("d", arrow::dictionary(arrow::int8(), arrow::utf8()))});
   auto columns = LeafColumnsOf(schema);
   ASSERT_TRUE(columns.ok()) << columns.status();
-  EXPECT_EQ(Names(*columns), (std::vector<std::string>{"x", "st.a", "st.l.item", "m.entries.key", "m.entries.value", "v", "e", "d"}));
+  EXPECT_EQ(Names(*columns),
+            (std::vector<std::string>{"x", "st.a", "st.l.item", "m.entries.key", "m.entries.value", "v", "e", "d"}));
   const LeafColumn& item = (*columns)[2];
   ASSERT_EQ(item.layers.size(), 2u);
   EXPECT_EQ(item.layers[0].kind, ShapeLayerKind::kStruct);
@@ -39,7 +42,8 @@ TEST(Shape, NumbersLeavesDepthFirst) {
 }
 
 TEST(Shape, FixedSizeListOfStructIsALayer) {
-  arrow::Schema schema({F("f", arrow::fixed_size_list(F("item", arrow::struct_({F("a", arrow::int32()), F("b", arrow::utf8())})), 3))});
+  arrow::Schema schema(
+      {F("f", arrow::fixed_size_list(F("item", arrow::struct_({F("a", arrow::int32()), F("b", arrow::utf8())})), 3))});
   auto columns = LeafColumnsOf(schema);
   ASSERT_TRUE(columns.ok());
   ASSERT_EQ(columns->size(), 2u);
@@ -65,8 +69,9 @@ TEST(Shape, PackedAndBlobFieldsAreOneColumn) {
 
 TEST(Shape, RefusesTypesByFieldName) {
   for (auto type : std::vector<std::shared_ptr<arrow::DataType>>{
-           arrow::month_interval(), arrow::list_view(arrow::int32()), arrow::utf8_view(), arrow::run_end_encoded(arrow::int32(), arrow::utf8()),
-           arrow::fixed_size_list(arrow::utf8(), 2), arrow::fixed_size_list(arrow::list(arrow::int8()), 2), arrow::decimal32(5, 1),
+           arrow::month_interval(), arrow::list_view(arrow::int32()), arrow::utf8_view(),
+           arrow::run_end_encoded(arrow::int32(), arrow::utf8()), arrow::fixed_size_list(arrow::utf8(), 2),
+           arrow::fixed_size_list(arrow::list(arrow::int8()), 2), arrow::decimal32(5, 1),
            arrow::list(arrow::fixed_size_list(arrow::struct_({F("a", arrow::int32())}), 2)),
            arrow::fixed_size_list(arrow::struct_({F("a", arrow::list(arrow::int32()))}), 2)}) {
     Status st = LeafColumnsOf(arrow::Schema({F("odd", arrow::struct_({F("one", type)}))})).status();

@@ -1,4 +1,5 @@
-// From levels to validity and offsets, layer by layer outwards. Whole passes over 16-bit arrays without branches on data.
+// From levels to validity and offsets, layer by layer outwards. Whole passes over 16-bit arrays without branches on
+// data.
 #include <algorithm>
 #include <cstring>
 
@@ -129,7 +130,9 @@ class Unraveller {
     const uint16_t outer = SegmentVisible(index);
     bool large = layer.type->id() == arrow::Type::LARGE_LIST;
     if (!large && slots_ > INT32_MAX) {
-      return MakeError(ErrorKind::kMemory, fmt::format("{} list items are more than 32-bit offsets reach; read fewer rows at a time", slots_));
+      return MakeError(
+          ErrorKind::kMemory,
+          fmt::format("{} list items are more than 32-bit offsets reach; read fewer rows at a time", slots_));
     }
     PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((events_ + 1) * (large ? 8 : 4), pool_));
     uint64_t lists = 0;
@@ -138,7 +141,8 @@ class Unraveller {
     if (!ok) return BadBytes("an item without a list that it belongs to");
     PILUM_RETURN_NOT_OK(offsets->Resize(static_cast<int64_t>((lists + 1) * (large ? 8 : 4)), false));
     PILUM_ASSIGN_OR_RETURN(Validity v, ListValidity(layer, outer, lists));
-    array_ = arrow::ArrayData::Make(layer.type, static_cast<int64_t>(lists), {v.bitmap, std::move(offsets)}, {array_}, v.null_count);
+    array_ = arrow::ArrayData::Make(layer.type, static_cast<int64_t>(lists), {v.bitmap, std::move(offsets)}, {array_},
+                                    v.null_count);
     Retire();
     return StartSegment(outer);
   }

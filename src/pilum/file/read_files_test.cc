@@ -48,7 +48,8 @@ std::string Difference(const arrow::Table& got, const arrow::Table& want) {
   for (int i = 0; i < got.num_columns(); ++i) {
     auto g = Plain(got.column(i)->chunk(0)), w = Plain(want.column(i)->chunk(0));
     std::string name = got.schema()->field(i)->name();
-    if (!g->type()->Equals(*w->type())) return fmt::format("{}: type {}, not {}", name, g->type()->ToString(), w->type()->ToString());
+    if (!g->type()->Equals(*w->type()))
+      return fmt::format("{}: type {}, not {}", name, g->type()->ToString(), w->type()->ToString());
     Status valid = g->ValidateFull();
     if (!valid.ok()) return fmt::format("{}: {}", name, valid.ToString());
     if (!g->Equals(*w, arrow::EqualOptions::Defaults().nans_equal(true))) {

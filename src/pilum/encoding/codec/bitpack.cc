@@ -1,5 +1,5 @@
-// FastLanes bit packing: 1,024 values of T bits in rows of LANES = 1024 / T. For a fixed row the lanes are consecutive in
-// the output, so a row is: load, shift, mask, store, over whole vectors.
+// FastLanes bit packing: 1,024 values of T bits in rows of LANES = 1024 / T. For a fixed row the lanes are consecutive
+// in the output, so a row is: load, shift, mask, store, over whole vectors.
 #include <cstring>
 
 #include "pilum/base/bytes.h"
@@ -48,7 +48,8 @@ PILUM_INLINE void UnpackBody8(uint64_t width, const uint8_t* in, uint8_t* out) {
   constexpr int kRowBytes = kBlock / 8, kVecs = kRowBytes / sizeof(V);
   auto each_byte = [](uint64_t b) { return 0x0101010101010101 * b; };
   for (int r = 0; r < 8; ++r) {
-    const int bit = r * static_cast<int>(width), shift = bit % 8, have = std::min<int>(8 - shift, static_cast<int>(width));
+    const int bit = r * static_cast<int>(width), shift = bit % 8,
+              have = std::min<int>(8 - shift, static_cast<int>(width));
     const uint8_t* low = in + bit / 8 * kRowBytes;
     uint8_t* to = out + r * 128;
     V v[kVecs];
@@ -66,7 +67,9 @@ PILUM_INLINE void UnpackBody8(uint64_t width, const uint8_t* in, uint8_t* out) {
 }
 
 using Kernel = void (*)(uint64_t width, const uint8_t* in, uint8_t* out);
-struct Kernels { Kernel k8, k16, k32, k64; };
+struct Kernels {
+  Kernel k8, k16, k32, k64;
+};
 
 void Base8(uint64_t w, const uint8_t* in, uint8_t* out) { UnpackBody8(w, in, out); }
 void Base16(uint64_t w, const uint8_t* in, uint8_t* out) { UnpackBody<uint16_t>(w, in, out); }
@@ -81,8 +84,8 @@ PILUM_AVX2 void Avx64(uint64_t w, const uint8_t* in, uint8_t* out) { UnpackBody<
 
 // The one place that asks what the machine has.
 const Kernels& Dispatch() {
-  static const Kernels kernels = __builtin_cpu_supports("avx2") ? Kernels{Avx8, Avx16, Avx32, Avx64}
-                                                                : Kernels{Base8, Base16, Base32, Base64};
+  static const Kernels kernels =
+      __builtin_cpu_supports("avx2") ? Kernels{Avx8, Avx16, Avx32, Avx64} : Kernels{Base8, Base16, Base32, Base64};
   return kernels;
 }
 
@@ -126,11 +129,11 @@ class BitpackDecoder : public ValueDecoder {
     PILUM_ASSIGN_OR_RETURN(InlinePacked in, ParseInlinePacked(bits_, buffers[0], n));
     const uint64_t width = bits_ / 8, count = CountOf(ranges);
     if (count == kBlock) {  // the whole chunk, straight into its place
-      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(kBlock));
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(kBlock));
       Unpack1024(bits_, in.width, in.words, at);
     } else if (count <= 16) {
       for (const RowRange& r : ranges) {
-        PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
+        PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
         for (uint64_t i = r.begin; i < r.end; ++i, at += width) {
           uint64_t v = UnpackOne(bits_, in.width, in.words, i);
           std::memcpy(at, &v, width);
@@ -139,7 +142,7 @@ class BitpackDecoder : public ValueDecoder {
     } else {
       Unpack1024(bits_, in.width, in.words, scratch_);
       for (const RowRange& r : ranges) {
-        PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
+        PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
         std::memcpy(at, scratch_ + r.begin * width, r.size() * width);
       }
     }

@@ -62,7 +62,8 @@ Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t 
   }
   if (word(0) != bits) return BadBytes("a block of {}-bit offsets says {}", bits, word(0));
   uint64_t start = word(1);
-  if (start > bytes.size() || start < *head + 3 * width) return BadBytes("block data starts at {} of {}", start, bytes.size());
+  if (start > bytes.size() || start < *head + 3 * width)
+    return BadBytes("block data starts at {} of {}", start, bytes.size());
   const uint8_t* offsets = bytes.data() + 2 * width;
   PILUM_RETURN_NOT_OK(CheckOffsets(offsets, static_cast<int>(width), 0, n, bytes.size() - start));
   VariableOut out;
@@ -105,7 +106,8 @@ uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
     case CodecKind::kGeneral: {
       auto inner = DecompressedSize(d.scheme, bytes);
       if (d.children[0].kind == CodecKind::kGeneral) return 0;
-      return inner.ok() ? MaxBlockValues(d.children[0], Bytes(bytes.data(), *inner)) : 0;  // the size alone is looked at
+      return inner.ok() ? MaxBlockValues(d.children[0], Bytes(bytes.data(), *inner))
+                        : 0;  // the size alone is looked at
     }
     default: return 0;
   }

@@ -20,11 +20,14 @@ class ByteStreamSplitDecoder : public ValueDecoder {
   int num_buffers() const override { return 1; }
 
   Status Append(std::span<const Bytes> buffers, uint64_t n, std::span<const RowRange> ranges) override {
-    if (buffers[0].size() < n * width_) return BadBytes("{} values of {} bytes in {} bytes", n, width_, buffers[0].size());
+    if (buffers[0].size() < n * width_)
+      return BadBytes("{} values of {} bytes in {} bytes", n, width_, buffers[0].size());
     for (const RowRange& r : ranges) {
-      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
-      if (width_ == 4) Join<4>(buffers[0].data(), n, r, at);
-      else Join<8>(buffers[0].data(), n, r, at);
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
+      if (width_ == 4)
+        Join<4>(buffers[0].data(), n, r, at);
+      else
+        Join<8>(buffers[0].data(), n, r, at);
       decoded_ += r.size();
     }
     return Status::OK();

@@ -1,6 +1,6 @@
 // The decoders of compressive encodings, for the page decoders of this folder only. Bytes are never trusted: whatever
-// does not fit gives kCorrupt. Inputs are readable for 64 bytes past their end (ByteSource::kReadSlack), and every buffer
-// made here has the same slack. Format: docs/formats/lance_file.md, compressive encodings.
+// does not fit gives kCorrupt. Inputs are readable for 64 bytes past their end (ByteSource::kReadSlack), and every
+// buffer made here has the same slack. Format: docs/formats/lance_file.md, compressive encodings.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ struct DataBlock {
   enum class Kind { kFixed, kVariable, kFixedSizeList, kStruct };
   Kind kind = Kind::kFixed;
   uint64_t count = 0;
-  uint64_t bits = 0;        // fixed: 1 (LSB-first bitmap) or whole bytes
-  BufferPtr data;           // fixed, variable
-  bool wide = false;        // variable: 64-bit offsets, else 32-bit
-  BufferPtr offsets;        // variable: count + 1, from 0
-  uint64_t dimension = 0;   // fixed-size list: children[0] holds count * dimension items
-  BufferPtr validity;       // fixed-size list: bitmap of the items; null: all valid
+  uint64_t bits = 0;                // fixed: 1 (LSB-first bitmap) or whole bytes
+  BufferPtr data;                   // fixed, variable
+  bool wide = false;                // variable: 64-bit offsets, else 32-bit
+  BufferPtr offsets;                // variable: count + 1, from 0
+  uint64_t dimension = 0;           // fixed-size list: children[0] holds count * dimension items
+  BufferPtr validity;               // fixed-size list: bitmap of the items; null: all valid
   std::vector<DataBlock> children;  // fixed-size list: 1; struct: one a field
 };
 
@@ -78,7 +78,8 @@ Result<std::unique_ptr<ValueDecoder>> MakeFixedSizeListDecoder(const CodecDesc& 
 Result<std::unique_ptr<ValueDecoder>> MakePackedStructDecoder(const CodecDesc& desc, const DecodeSpec& spec);
 
 // Row-major fixed rows cut into one block a field.
-Result<DataBlock> SplitPackedRows(const DataBlock& rows, const std::vector<uint64_t>& field_bits, arrow::MemoryPool* pool);
+Result<DataBlock> SplitPackedRows(const DataBlock& rows, const std::vector<uint64_t>& field_bits,
+                                  arrow::MemoryPool* pool);
 
 // --- Block form (levels, dictionaries): one buffer, count known from outside. ---
 Result<DataBlock> DecodeBlock(const CodecDesc& desc, Bytes bytes, uint64_t n, const DecodeSpec& spec);
@@ -95,12 +96,17 @@ Result<uint64_t> DecompressedSize(Compression scheme, Bytes in);
 // Into out[0, size), size from DecompressedSize; out has slack.
 Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size);
 
-// FastLanes: 1,024 values of `type_bits` (8, 16, 32, 64) at `width` bits, in order, to `out`. `in` holds 128 * width bytes.
+// FastLanes: 1,024 values of `type_bits` (8, 16, 32, 64) at `width` bits, in order, to `out`. `in` holds 128 * width
+// bytes.
 void Unpack1024(uint64_t type_bits, uint64_t width, const uint8_t* in, uint8_t* out);
 uint64_t UnpackOne(uint64_t type_bits, uint64_t width, const uint8_t* in, uint64_t i);
 void Unpack1024Scalar(uint64_t type_bits, uint64_t width, const uint8_t* in, uint8_t* out);  // the reference
-Status DecodeOutOfLine(uint64_t type_bits, uint64_t width, Bytes bytes, uint64_t n, uint8_t* out);  // out: n rounded up to 1,024
-struct InlinePacked { uint64_t width; const uint8_t* words; };
+Status DecodeOutOfLine(uint64_t type_bits, uint64_t width, Bytes bytes, uint64_t n,
+                       uint8_t* out);  // out: n rounded up to 1,024
+struct InlinePacked {
+  uint64_t width;
+  const uint8_t* words;
+};
 Result<InlinePacked> ParseInlinePacked(uint64_t type_bits, Bytes bytes, uint64_t n);
 
 // Runs: n values in total to out, which has slack.
@@ -133,8 +139,10 @@ class VariableOut {
   void Push(uint64_t bytes) {
     used_ += bytes;
     ++count_;
-    if (wide_) offsets64_[count_] = static_cast<int64_t>(used_);
-    else offsets32_[count_] = static_cast<int32_t>(used_);
+    if (wide_)
+      offsets64_[count_] = static_cast<int64_t>(used_);
+    else
+      offsets32_[count_] = static_cast<int32_t>(used_);
   }
   Status Append(Bytes value);
   // Values from, .., to - 1 of an offsets array (width 4 or 8 bytes) over `base`, which were checked.

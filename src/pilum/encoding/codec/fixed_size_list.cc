@@ -28,7 +28,8 @@ class FixedSizeListDecoder : public ValueDecoder {
     scaled_.clear();
     for (const RowRange& r : ranges) scaled_.push_back({r.begin * dimension_, r.end * dimension_});
     if (has_validity_) {
-      if ((*items + 7) / 8 > buffers[0].size()) return BadBytes("validity of {} items in {} bytes", *items, buffers[0].size());
+      if ((*items + 7) / 8 > buffers[0].size())
+        return BadBytes("validity of {} items in {} bytes", *items, buffers[0].size());
       for (const RowRange& r : scaled_) PILUM_RETURN_NOT_OK(validity_.AppendBits(buffers[0].data(), r.begin, r.size()));
       buffers = buffers.subspan(1);
     }
@@ -96,7 +97,8 @@ void Gather(const uint8_t* in, uint64_t stride, uint64_t n, uint8_t* out) {
 
 }  // namespace
 
-Result<DataBlock> SplitPackedRows(const DataBlock& rows, const std::vector<uint64_t>& field_bits, arrow::MemoryPool* pool) {
+Result<DataBlock> SplitPackedRows(const DataBlock& rows, const std::vector<uint64_t>& field_bits,
+                                  arrow::MemoryPool* pool) {
   DataBlock out;
   out.kind = DataBlock::Kind::kStruct;
   out.count = rows.count;

@@ -25,7 +25,7 @@ class FlatDecoder : public ValueDecoder {
         continue;
       }
       uint64_t width = bits_ / 8;
-      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
       std::memcpy(at, in.data() + r.begin * width, r.size() * width);
     }
     return Status::OK();

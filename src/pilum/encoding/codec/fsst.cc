@@ -14,7 +14,8 @@ constexpr uint8_t kEscape = 255;
 }  // namespace
 
 Result<FsstTable> FsstTable::Parse(std::string_view bytes) {
-  if (bytes.size() != kTableBytes) return BadBytes("an FSST symbol table of {} bytes, not {}", bytes.size(), kTableBytes);
+  if (bytes.size() != kTableBytes)
+    return BadBytes("an FSST symbol table of {} bytes, not {}", bytes.size(), kTableBytes);
   uint64_t header = LoadLE<uint64_t>(bytes.data());
   if (header >> 32 != kMagic) return BadBytes("an FSST symbol table with header {:#x}", header);
   FsstTable t;

@@ -22,9 +22,7 @@ struct Frame {
 };
 
 // A bare frame: the magic, and the reserved bit of the frame header is 0. Otherwise the first 8 bytes are a size.
-bool IsBareFrame(Bytes in) {
-  return in.size() >= 5 && LoadLE<uint32_t>(in.data()) == kZstdMagic && (in[4] & 8) == 0;
-}
+bool IsBareFrame(Bytes in) { return in.size() >= 5 && LoadLE<uint32_t>(in.data()) == kZstdMagic && (in[4] & 8) == 0; }
 
 Result<Frame> ParseZstd(Bytes in) {
   if (IsBareFrame(in)) {
@@ -117,7 +115,8 @@ Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size)
     if (f.body.size() > INT32_MAX || size > INT32_MAX) return BadBytes("an LZ4 block of {} bytes", f.body.size());
     int got = LZ4_decompress_safe(reinterpret_cast<const char*>(f.body.data()), reinterpret_cast<char*>(out),
                                   static_cast<int>(f.body.size()), static_cast<int>(size));
-    if (got < 0 || static_cast<uint64_t>(got) != size) return BadBytes("an LZ4 block of {} bytes does not decompress to {}", f.body.size(), size);
+    if (got < 0 || static_cast<uint64_t>(got) != size)
+      return BadBytes("an LZ4 block of {} bytes does not decompress to {}", f.body.size(), size);
     return Status::OK();
   }
   size_t got = ZSTD_decompressDCtx(Context(), out, size, f.body.data(), f.body.size());

@@ -13,7 +13,8 @@ Status CheckOutput(uint64_t count, uint64_t bits) {
   auto total = CheckedMul(count, bits);
   if (total && *total / 8 <= kMaxOutputBytes) return Status::OK();
   return MakeError(ErrorKind::kMemory, fmt::format("{} values of {} bits pass the limit of {} bytes of one page read; "
-                                                   "read fewer rows at a time", count, bits, kMaxOutputBytes));
+                                                   "read fewer rows at a time",
+                                                   count, bits, kMaxOutputBytes));
 }
 
 Result<std::shared_ptr<arrow::ResizableBuffer>> Allocate(uint64_t size, arrow::MemoryPool* pool) {
@@ -68,8 +69,10 @@ Status VariableOut::Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, 
   PILUM_ASSIGN_OR_RETURN(offsets_, Allocate((max_count + 1) * (wide ? 8 : 4), pool));
   offsets32_ = reinterpret_cast<int32_t*>(offsets_->mutable_data());
   offsets64_ = reinterpret_cast<int64_t*>(offsets_->mutable_data());
-  if (wide) offsets64_[0] = 0;
-  else offsets32_[0] = 0;
+  if (wide)
+    offsets64_[0] = 0;
+  else
+    offsets32_[0] = 0;
   PILUM_ASSIGN_OR_RETURN(data_, Allocate(reserve_bytes, pool));
   capacity_ = reserve_bytes + kSlack;
   return Status::OK();
@@ -86,7 +89,7 @@ Status VariableOut::Grow(uint64_t bytes) {
 
 Status VariableOut::Append(Bytes value) {
   if (count_ >= max_count_) return BadBytes("more values than the page holds");
-  PILUM_ASSIGN_OR_RETURN(uint8_t* at, Reserve(value.size()));
+  PILUM_ASSIGN_OR_RETURN(uint8_t * at, Reserve(value.size()));
   if (!value.empty()) std::memcpy(at, value.data(), value.size());
   Push(value.size());
   return Status::OK();
@@ -111,13 +114,17 @@ Status VariableOut::AppendRun(const uint8_t* offsets, int width, uint64_t from, 
   uint64_t n = to - from;
   if (n > max_count_ - count_) return BadBytes("more values than the page holds");
   uint64_t first = OffsetAt(offsets, width, from), last = OffsetAt(offsets, width, to);
-  PILUM_ASSIGN_OR_RETURN(uint8_t* at, Reserve(last - first));
+  PILUM_ASSIGN_OR_RETURN(uint8_t * at, Reserve(last - first));
   if (last > first) std::memcpy(at, base + first, last - first);
   const uint8_t* in = offsets + (from + 1) * width;
-  if (width == 4 && !wide_) Rebase<uint32_t>(in, n, first, used_, offsets32_ + count_ + 1);
-  else if (width == 4) Rebase<uint32_t>(in, n, first, used_, offsets64_ + count_ + 1);
-  else if (!wide_) Rebase<uint64_t>(in, n, first, used_, offsets32_ + count_ + 1);
-  else Rebase<uint64_t>(in, n, first, used_, offsets64_ + count_ + 1);
+  if (width == 4 && !wide_)
+    Rebase<uint32_t>(in, n, first, used_, offsets32_ + count_ + 1);
+  else if (width == 4)
+    Rebase<uint32_t>(in, n, first, used_, offsets64_ + count_ + 1);
+  else if (!wide_)
+    Rebase<uint64_t>(in, n, first, used_, offsets32_ + count_ + 1);
+  else
+    Rebase<uint64_t>(in, n, first, used_, offsets64_ + count_ + 1);
   count_ += n;
   used_ += last - first;
   return Status::OK();
@@ -126,7 +133,8 @@ Status VariableOut::AppendRun(const uint8_t* offsets, int width, uint64_t from, 
 Result<DataBlock> VariableOut::Finish() {
   if (!wide_ && used_ > INT32_MAX) {
     return MakeError(ErrorKind::kMemory, fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; "
-                                                     "read fewer rows at a time", count_, used_));
+                                                     "read fewer rows at a time",
+                                                     count_, used_));
   }
   PILUM_RETURN_NOT_OK(offsets_->Resize(static_cast<int64_t>((count_ + 1) * (wide_ ? 8 : 4)), false));
   PILUM_RETURN_NOT_OK(data_->Resize(static_cast<int64_t>(used_), false));

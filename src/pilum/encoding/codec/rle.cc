@@ -7,7 +7,8 @@
 namespace pilum::codec {
 namespace {
 
-// A run is at most 255 values: whole 64-byte stores, which may pass the end of the run (later runs and the slack take it).
+// A run is at most 255 values: whole 64-byte stores, which may pass the end of the run (later runs and the slack take
+// it).
 template <typename T>
 void Fill(const uint8_t* value, uint64_t n, uint8_t* out) {
   T v = LoadLE<T>(value);
@@ -44,13 +45,13 @@ class RleDecoder : public ValueDecoder {
     decoded_ += n;
     if (ranges.size() == 1 && ranges[0].size() == n) {
       // Stores past the last run stay in the block's own room or slack: nothing behind is written yet.
-      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(n));
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(n));
       return ExpandRuns(bits_, buffers[0], buffers[1], n, at);
     }
     if (scratch_.size() < n * width + kSlack) scratch_.resize(n * width + kSlack);
     PILUM_RETURN_NOT_OK(ExpandRuns(bits_, buffers[0], buffers[1], n, scratch_.data()));
     for (const RowRange& r : ranges) {
-      PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(r.size()));
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
       std::memcpy(at, scratch_.data() + r.begin * width, r.size() * width);
     }
     return Status::OK();

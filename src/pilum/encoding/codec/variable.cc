@@ -26,8 +26,10 @@ class VariableDecoder : public ValueDecoder {
     if ((n + 1) * width_ > in.size()) return BadBytes("{} offsets in {} bytes", n + 1, in.size());
     for (const RowRange& r : ranges) {
       PILUM_RETURN_NOT_OK(CheckOffsets(in.data(), width_, r.begin, r.end, in.size()));
-      if (table_.active()) PILUM_RETURN_NOT_OK(AppendEncoded(in, r));
-      else PILUM_RETURN_NOT_OK(out_.AppendRun(in.data(), width_, r.begin, r.end, in.data()));
+      if (table_.active())
+        PILUM_RETURN_NOT_OK(AppendEncoded(in, r));
+      else
+        PILUM_RETURN_NOT_OK(out_.AppendRun(in.data(), width_, r.begin, r.end, in.data()));
     }
     decoded_ += CountOf(ranges);
     return Status::OK();
@@ -43,7 +45,7 @@ class VariableDecoder : public ValueDecoder {
     };
     uint64_t at = offset(r.begin);
     // Room for the whole run at once: an encoded byte gives 8 at most.
-    PILUM_ASSIGN_OR_RETURN(uint8_t* out, out_.Reserve((offset(r.end) - at) * 8));
+    PILUM_ASSIGN_OR_RETURN(uint8_t * out, out_.Reserve((offset(r.end) - at) * 8));
     for (uint64_t i = r.begin; i < r.end; ++i) {
       uint64_t end = offset(i + 1);
       int64_t wrote = table_.Decode(in.subspan(at, end - at), out);

@@ -1,5 +1,5 @@
-// Blob pages: an inner page of (position, size) rows, and the payloads somewhere else in the file, fetched in a round of
-// their own. A row without payload tells with its position why: 0 is an empty value, else definition level << 16.
+// Blob pages: an inner page of (position, size) rows, and the payloads somewhere else in the file, fetched in a round
+// of their own. A row without payload tells with its position why: 0 is an empty value, else definition level << 16.
 #include <cstring>
 
 #include "pilum/base/bytes.h"
@@ -14,8 +14,10 @@ namespace {
 const LeafColumn& DescriptorColumn() {
   static const LeafColumn column = [] {
     LeafColumn c;
-    c.leaf = arrow::field("descriptor", arrow::struct_({arrow::field("position", arrow::uint64(), false),
-                                                        arrow::field("size", arrow::uint64(), false)}), false);
+    c.leaf = arrow::field("descriptor",
+                          arrow::struct_({arrow::field("position", arrow::uint64(), false),
+                                          arrow::field("size", arrow::uint64(), false)}),
+                          false);
     c.is_packed = true;
     c.name = "descriptor";
     return c;
@@ -34,7 +36,8 @@ class BlobPage : public PageBase {
     inner.length = c_.info.length;
     inner.priority = c_.info.priority;
     inner.layout = *c_.info.layout.inner;
-    PILUM_ASSIGN_OR_RETURN(inner_, Page::Make(std::move(inner), &DescriptorColumn(), c_.index, c_.version, c_.file_size));
+    PILUM_ASSIGN_OR_RETURN(inner_,
+                           Page::Make(std::move(inner), &DescriptorColumn(), c_.index, c_.version, c_.file_size));
     return Status::OK();
   }
   std::unique_ptr<PageRead> StartRead(RowSet rows) const override;
@@ -52,7 +55,9 @@ class BlobRead : public PageRead {
     count_ = items.size();
     descriptors_ = page.inner().StartRead(std::move(items));
   }
-  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override { return page_.InPage(Step(std::move(fetched))); }
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    return page_.InPage(Step(std::move(fetched)));
+  }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
 
  private:
@@ -100,11 +105,13 @@ class BlobRead : public PageRead {
     size_t next = 0;
     for (uint64_t i = 0; i < count_; ++i) {
       uint64_t n = size(i), why = n == 0 ? position(i) : 0, def = why >> 16;
-      if ((why & 0xffff) != 0 || def > plan.max_def) return BadBytes("a blob without payload and with position {:#x}", why);
+      if ((why & 0xffff) != 0 || def > plan.max_def)
+        return BadBytes("a blob without payload and with position {:#x}", why);
       levels.def.data()[i] = static_cast<uint16_t>(def);
       codec::Bytes payload;
       if (n > 0) {
-        if (next >= payloads_.size() || static_cast<uint64_t>(payloads_[next]->size()) != n) return BadBytes("a payload was not fetched");
+        if (next >= payloads_.size() || static_cast<uint64_t>(payloads_[next]->size()) != n)
+          return BadBytes("a payload was not fetched");
         payload = BytesOf(payloads_[next++]);
       }
       PILUM_RETURN_NOT_OK(out.Append(payload));
@@ -124,7 +131,9 @@ class BlobRead : public PageRead {
   std::vector<BufferPtr> payloads_;
 };
 
-std::unique_ptr<PageRead> BlobPage::StartRead(RowSet rows) const { return std::make_unique<BlobRead>(*this, std::move(rows)); }
+std::unique_ptr<PageRead> BlobPage::StartRead(RowSet rows) const {
+  return std::make_unique<BlobRead>(*this, std::move(rows));
+}
 
 }  // namespace
 

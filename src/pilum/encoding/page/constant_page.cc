@@ -19,7 +19,7 @@ struct ConstantPrelude {
   std::vector<uint16_t> rep, def;
   std::vector<uint64_t> row_start;  // lists: rows + 1
   bool has_value = false;
-  std::string value;                // raw bytes of the scalar
+  std::string value;  // raw bytes of the scalar
   uint64_t bytes() const { return (rep.size() + def.size()) * 2 + row_start.size() * 8 + value.size(); }
 };
 
@@ -40,7 +40,8 @@ class ConstantPage : public PageBase {
   Result<std::shared_ptr<const ConstantPrelude>> ParsePrelude(const std::vector<BufferPtr>& buffers) const;
 
  private:
-  Status ParseLevels(Bytes bytes, const std::optional<CodecDesc>& codec, uint64_t count, std::vector<uint16_t>* out) const;
+  Status ParseLevels(Bytes bytes, const std::optional<CodecDesc>& codec, uint64_t count,
+                     std::vector<uint16_t>* out) const;
   Status IndexRows(ConstantPrelude* p) const;
   Status ParseScalar(Bytes bytes, std::string* out) const;
 
@@ -92,7 +93,8 @@ Status ConstantPage::ParseScalar(Bytes bytes, std::string* out) const {
   ByteCursor offsets(first);
   uint64_t begin = IsWide(*leaf_type()) ? offsets.Read<uint64_t>() : offsets.Read<uint32_t>();
   uint64_t end = IsWide(*leaf_type()) ? offsets.Read<uint64_t>() : offsets.Read<uint32_t>();
-  if (!offsets.ok() || begin > end || end > second.size()) return BadBytes("a constant with offsets {} to {}", begin, end);
+  if (!offsets.ok() || begin > end || end > second.size())
+    return BadBytes("a constant with offsets {} to {}", begin, end);
   out->assign(second.substr(begin, end - begin));
   return Status::OK();
 }
@@ -100,7 +102,8 @@ Status ConstantPage::ParseScalar(Bytes bytes, std::string* out) const {
 Status ConstantPage::IndexRows(ConstantPrelude* p) const {
   const uint16_t max_rep = plan().max_rep;
   uint64_t rows = CountEqual(p->rep.data(), p->rep.size(), max_rep);
-  if (rows != c_.num_rows || (rows > 0 && p->rep[0] != max_rep)) return BadBytes("the levels hold {} rows, not {}", rows, c_.num_rows);
+  if (rows != c_.num_rows || (rows > 0 && p->rep[0] != max_rep))
+    return BadBytes("the levels hold {} rows, not {}", rows, c_.num_rows);
   p->row_start.reserve(rows + 1);
   for (uint64_t i = 0; i < p->rep.size(); ++i) {
     if (p->rep[i] == max_rep) p->row_start.push_back(i);
@@ -127,7 +130,8 @@ Result<std::shared_ptr<const ConstantPrelude>> ConstantPage::ParsePrelude(const 
   }
   p->events = plan().has_lists() ? p->rep.size() : c_.info.length;
   if (!plan().has_lists() && !p->rep.empty()) return BadBytes("repetition levels in a column without lists");
-  if (!p->def.empty() && p->def.size() != p->events) return BadBytes("{} definition levels for {} events", p->def.size(), p->events);
+  if (!p->def.empty() && p->def.size() != p->events)
+    return BadBytes("{} definition levels for {} events", p->def.size(), p->events);
   if (plan().has_lists()) PILUM_RETURN_NOT_OK(IndexRows(p.get()));
   std::lock_guard lock(mutex_);
   if (!prelude_) prelude_ = std::move(p);
@@ -205,7 +209,8 @@ Result<codec::DataBlock> ConstantRead::Repeat(uint64_t n, arrow::MemoryPool* poo
   if (id == arrow::Type::STRING || id == arrow::Type::BINARY || IsWide(type)) return RepeatVariable(n, pool);
   const std::string& value = prelude_->value;
   const uint64_t bits = id == arrow::Type::FIXED_SIZE_LIST ? 0 : FixedBits(type), width = (bits + 7) / 8;
-  if (bits == 0 || value.size() != width) return BadBytes("a constant of {} bytes for type {}", value.size(), type.ToString());
+  if (bits == 0 || value.size() != width)
+    return BadBytes("a constant of {} bytes for type {}", value.size(), type.ToString());
   PILUM_RETURN_NOT_OK(codec::CheckOutput(n, bits));
   codec::DataBlock b;
   b.count = n;
@@ -235,7 +240,9 @@ Result<codec::DataBlock> ConstantRead::RepeatVariable(uint64_t n, arrow::MemoryP
   return out.Finish();
 }
 
-std::unique_ptr<PageRead> ConstantPage::StartRead(RowSet rows) const { return std::make_unique<ConstantRead>(*this, std::move(rows)); }
+std::unique_ptr<PageRead> ConstantPage::StartRead(RowSet rows) const {
+  return std::make_unique<ConstantRead>(*this, std::move(rows));
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Full-zip pages: for each event its control word (levels), then its value, so that a row is one range of bytes. Rows are
-// found by arithmetic where every event has the same size, else by the repetition index.
+// Full-zip pages: for each event its control word (levels), then its value, so that a row is one range of bytes. Rows
+// are found by arithmetic where every event has the same size, else by the repetition index.
 #include <algorithm>
 
 #include "pilum/base/bytes.h"
@@ -57,14 +57,16 @@ Status FullZipPage::Check() {
   fixed_stride_ = !l.variable_width && !plan().has_lists();
   // Every event has a control word, a length or a value of a byte at least: the data bound the events, and so the rows.
   uint64_t least = control_bytes_ ? control_bytes_ : value_bytes_;
-  if (c_.info.length > buffers()[0].size / least) return BadBytes("{} rows in {} bytes", c_.info.length, buffers()[0].size);
+  if (c_.info.length > buffers()[0].size / least)
+    return BadBytes("{} rows in {} bytes", c_.info.length, buffers()[0].size);
   if (!plan().has_lists() && l.num_items != c_.info.length) {
     return BadBytes("{} items, but a length of {}", l.num_items, c_.info.length);
   }
   if (fixed_stride_) {
     auto size = CheckedMul(control_bytes_ + value_bytes_, c_.info.length);
     if (!size || *size != buffers()[0].size) {
-      return BadBytes("{} values of {} bytes in {} bytes", c_.info.length, control_bytes_ + value_bytes_, buffers()[0].size);
+      return BadBytes("{} values of {} bytes in {} bytes", c_.info.length, control_bytes_ + value_bytes_,
+                      buffers()[0].size);
     }
     return Status::OK();
   }
@@ -88,7 +90,9 @@ class FullZipRead : public PageRead {
     all_ = rows_.size() == page.num_rows();
     items_ = page.ItemsOf(rows_);
   }
-  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override { return page_.InPage(Step(std::move(fetched))); }
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    return page_.InPage(Step(std::move(fetched)));
+  }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
 
  private:
@@ -136,7 +140,8 @@ class FullZipRead : public PageRead {
   }
 
   Status TakeIndex(const std::vector<BufferPtr>& fetched) {
-    if (fetched.size() != (partial_ ? items_.size() * 2 : 1)) return BadBytes("{} buffers for the repetition index", fetched.size());
+    if (fetched.size() != (partial_ ? items_.size() * 2 : 1))
+      return BadBytes("{} buffers for the repetition index", fetched.size());
     if (!partial_) {
       page_.KeepIndex(fetched[0]);
       return UseWholeIndex(fetched[0]);
@@ -227,7 +232,8 @@ Result<std::shared_ptr<arrow::Array>> FullZipRead::DecodeAll(ReadContext& ctx) {
   if (l.bits_def) PILUM_RETURN_NOT_OK(levels.def.Reserve(max_events_, ctx.memory_pool()));
   for (size_t i = 0; i < runs_.size(); ++i) {
     Bytes in = BytesOf(data_[i]);
-    if (in.size() != runs_[i].end - runs_[i].begin) return BadBytes("{} bytes fetched of {}", in.size(), runs_[i].end - runs_[i].begin);
+    if (in.size() != runs_[i].end - runs_[i].begin)
+      return BadBytes("{} bytes fetched of {}", in.size(), runs_[i].end - runs_[i].begin);
     if (page_.control_bytes() == 0) {
       PILUM_RETURN_NOT_OK(DecodePlainRun(in, runs_[i].items, sink.get()));
       levels.count += runs_[i].items;
@@ -300,7 +306,9 @@ Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sin
   return Status::OK();
 }
 
-std::unique_ptr<PageRead> FullZipPage::StartRead(RowSet rows) const { return std::make_unique<FullZipRead>(*this, std::move(rows)); }
+std::unique_ptr<PageRead> FullZipPage::StartRead(RowSet rows) const {
+  return std::make_unique<FullZipRead>(*this, std::move(rows));
+}
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace pilum::full_zip {
 class ValueSink {
  public:
   virtual ~ValueSink() = default;
-  virtual Status Append(codec::Bytes value) = 0;  // fixed width: exactly the page's bytes a value
+  virtual Status Append(codec::Bytes value) = 0;              // fixed width: exactly the page's bytes a value
   virtual Status AppendRun(codec::Bytes values, uint64_t n);  // fixed width: n values back to back
   virtual Result<codec::DataBlock> Finish() = 0;
 };

@@ -53,7 +53,8 @@ class FixedSink : public ValueSink {
     if (c->kind != CodecKind::kFlat) return Unsupported("{} in a full-zip page", codec.ToString());
     auto item_bits = CheckedMul(items, c->bits);
     // A list of bools keeps its bits; a bool alone has a byte.
-    if (!item_bits || (*item_bits + 7) / 8 + front != bits / 8) return BadBytes("{} in values of {} bits", codec.ToString(), bits);
+    if (!item_bits || (*item_bits + 7) / 8 + front != bits / 8)
+      return BadBytes("{} in values of {} bits", codec.ToString(), bits);
     width_ = bits / 8;
     front_ = front;
     items_ = items;
@@ -76,14 +77,14 @@ class FixedSink : public ValueSink {
     }
     ++count_;
     if (sub_byte_) return out_.AppendBits(p, 0, items_);
-    PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(items_));
+    PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(items_));
     std::memcpy(at, p, width_ - front_);
     return Status::OK();
   }
 
   Status AppendRun(Bytes values, uint64_t n) override {
     if (front_ > 0 || sub_byte_) return ValueSink::AppendRun(values, n);
-    PILUM_ASSIGN_OR_RETURN(uint8_t* at, out_.Take(items_ * n));
+    PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(items_ * n));
     std::memcpy(at, values.data(), values.size());
     count_ += n;
     return Status::OK();
@@ -247,9 +248,11 @@ class PackedRowSink : public ValueSink {
       if (f->layout.is_variable) {
         PILUM_RETURN_NOT_OK(f->chain.Append(row.first(size), &f->variable));
       } else {
-        PILUM_ASSIGN_OR_RETURN(uint8_t* at, f->fixed.Take(1));
-        if (null) std::memset(at, 0, f->layout.bits / 8);
-        else std::memcpy(at, row.data(), size);
+        PILUM_ASSIGN_OR_RETURN(uint8_t * at, f->fixed.Take(1));
+        if (null)
+          std::memset(at, 0, f->layout.bits / 8);
+        else
+          std::memcpy(at, row.data(), size);
       }
       row = row.subspan(size);
     }

@@ -18,7 +18,8 @@ Status MiniBlockPage::Check() const {
   uint64_t chunks = buffers()[0].size / word_bytes();
   if (chunks > buffers()[1].size / 8) return BadBytes("{} chunks in {} bytes", chunks, buffers()[1].size);
   if (l.num_items > chunks * kMaxChunkValues) return BadBytes("{} items in {} chunks", l.num_items, chunks);
-  if (plan().has_lists() != l.rep_codec.has_value()) return BadBytes("repetition levels do not go with the column's lists");
+  if (plan().has_lists() != l.rep_codec.has_value())
+    return BadBytes("repetition levels do not go with the column's lists");
   if (!plan().has_lists() && l.num_items != c_.info.length) {
     return BadBytes("{} items, but a length of {}", l.num_items, c_.info.length);
   }
@@ -58,7 +59,8 @@ Result<ChunkTable> MiniBlockPage::ParseTable(Bytes words) const {
   return t;
 }
 
-Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferPtr& table, const BufferPtr& dictionary) const {
+Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferPtr& table,
+                                                                   const BufferPtr& dictionary) const {
   auto p = std::make_shared<Prelude>();
   PILUM_ASSIGN_OR_RETURN(p->chunks, ParseTable(BytesOf(table)));
   p->bytes = p->chunks.offset.size() * 16;
@@ -84,7 +86,8 @@ Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferP
   return prelude_;
 }
 
-// Per chunk: rows that finish in it, events after the last of them. Leftovers mean that the next chunk begins inside a row.
+// Per chunk: rows that finish in it, events after the last of them. Leftovers mean that the next chunk begins inside a
+// row.
 Result<std::shared_ptr<const RowIndex>> MiniBlockPage::ParseIndex(const BufferPtr& bytes, size_t chunks) const {
   if (static_cast<uint64_t>(bytes->size()) != chunks * 16) {
     return BadBytes("a repetition index of {} bytes for {} chunks", bytes->size(), chunks);

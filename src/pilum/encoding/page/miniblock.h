@@ -25,7 +25,7 @@ struct RowIndex {
 
 struct Prelude {
   ChunkTable chunks;
-  codec::DataBlock items;                 // of a dictionary, where the column's type is plain
+  codec::DataBlock items;                    // of a dictionary, where the column's type is plain
   std::shared_ptr<arrow::Array> dictionary;  // where the column's type is a dictionary
   uint64_t bytes = 0;
 };

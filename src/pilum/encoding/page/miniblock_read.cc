@@ -36,7 +36,9 @@ class MiniBlockRead : public PageRead {
   MiniBlockRead(const MiniBlockPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {
     all_ = rows_.size() == page.num_rows();
   }
-  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override { return page_.InPage(Step(std::move(fetched))); }
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    return page_.InPage(Step(std::move(fetched)));
+  }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
 
  private:
@@ -55,7 +57,8 @@ class MiniBlockRead : public PageRead {
   std::span<const Bytes> ValuesOf(const ChunkView& c) const { return {values_.data() + c.values, num_buffers()}; }
   Result<std::unique_ptr<codec::ValueDecoder>> MakeDecoder(ReadContext& ctx) const;
   Result<std::shared_ptr<arrow::Array>> DecodeAll(ReadContext& ctx);
-  Result<std::shared_ptr<arrow::ArrayData>> MakeLeafArray(codec::DataBlock block, const Levels& levels, ReadContext& ctx) const;
+  Result<std::shared_ptr<arrow::ArrayData>> MakeLeafArray(codec::DataBlock block, const Levels& levels,
+                                                          ReadContext& ctx) const;
   Status DecodeFlat(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
   Status AppendFlatLevels(const ChunkView& chunk, std::span<const RowRange> ranges, Levels* levels);
   Status DecodeLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
@@ -189,7 +192,8 @@ Status MiniBlockRead::ViewChunk(size_t index, size_t run, Bytes bytes) {
   c.values = values_.size();
   uint64_t rep = layout().rep_codec ? in.Read<uint16_t>() : 0, def = layout().def_codec ? in.Read<uint16_t>() : 0;
   uint64_t sizes[kMaxValueBuffers];
-  for (size_t i = 0; i < num_buffers(); ++i) sizes[i] = layout().has_large_chunk ? in.Read<uint32_t>() : in.Read<uint16_t>();
+  for (size_t i = 0; i < num_buffers(); ++i)
+    sizes[i] = layout().has_large_chunk ? in.Read<uint32_t>() : in.Read<uint16_t>();
   uint64_t at = Pad8(in.offset());
   bool ok = in.ok();
   auto take = [&](uint64_t size) {
