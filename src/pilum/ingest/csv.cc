@@ -1,5 +1,7 @@
 // CSV through Arrow's reader, in two passes: the first reads every column that the dataset does not fix as text and
 // infers its type from all rows (and finds ragged rows before anything is written), the second converts.
+#include <regex>
+
 #include <arrow/array.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
@@ -23,6 +25,7 @@ struct CsvFile {
   const IngestOptions& options;
   const ReadContext& ctx;
   int32_t block_size = kBlockSizes[0];
+  std::vector<std::string> names = {};  // of the header line, once it was read
 
   Result<std::shared_ptr<arrow::csv::StreamingReader>> Open(const arrow::csv::ConvertOptions& convert) const {
     PILUM_ASSIGN_OR_RETURN(auto file, arrow::io::ReadableFile::Open(input.path, ctx.memory_pool()));
@@ -47,10 +50,25 @@ struct CsvFile {
 
 bool IsRowTooLong(const Status& s) { return s.message().find("straddl") != std::string::npos; }
 
-// Arrow's texts are kept ("Row #3: Expected 2 columns, got 3: ..."); what to do is added.
-Status CsvError(const LocalInput& input, const Status& s) {
+// "In CSV column #0: Row #3: …" -> "row 3, column 'id': …"; rows are counted with the header as row 1.
+std::string NamePlaces(const std::string& text, const std::vector<std::string>& names) {
+  static const std::regex kPlace("In CSV column #([0-9]+): Row #([0-9]+): ");
+  static const std::regex kValue("CSV conversion error to (.*): invalid value '([^]*)'");
+  std::smatch place, value;
+  if (!std::regex_search(text, place, kPlace)) return text;
+  size_t column = std::stoul(place[1]);
+  std::string rest = place.suffix();
+  if (std::regex_match(rest, value, kValue)) {
+    rest = fmt::format("'{:.60}' is not {}, the type of that column in the dataset", value[2].str(), value[1].str());
+  }
+  return fmt::format("row {}, column '{}': {}", place[2].str(), column < names.size() ? names[column] : "?", rest);
+}
+
+// Arrow says what is wrong and where ("Row #3: Expected 2 columns, got 3: …"); the file, the column and what to do are
+// added.
+Status CsvError(const LocalInput& input, const std::vector<std::string>& names, const Status& s) {
   if (s.ok() || KindOf(s) != ErrorKind::kOther) return s;
-  std::string text = s.message();
+  std::string text = NamePlaces(s.message(), names);
   std::replace(text.begin(), text.end(), '\n', ' ');
   if (IsRowTooLong(s)) {
     return MakeError(ErrorKind::kUnsupported,
@@ -102,7 +120,7 @@ class CsvReader : public arrow::RecordBatchReader {
       : input_(std::move(input)), reader_(std::move(reader)), schema_(std::move(schema)), pool_(pool) {}
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {
-    PILUM_RETURN_NOT_OK(CsvError(input_, reader_->ReadNext(out)));
+    PILUM_RETURN_NOT_OK(CsvError(input_, schema_->field_names(), reader_->ReadNext(out)));
     if (!*out) return Status::OK();
     return CastBatch(*out, schema_, input_.name, pool_).Value(out);
   }
@@ -115,7 +133,8 @@ class CsvReader : public arrow::RecordBatchReader {
 };
 
 Result<ReaderPtr> OpenWith(CsvFile& file) {
-  PILUM_ASSIGN_OR_RETURN(auto names, HeaderOf(file));
+  PILUM_ASSIGN_OR_RETURN(file.names, HeaderOf(file));
+  const std::vector<std::string>& names = file.names;
   std::vector<std::string> unknown;
   for (const auto& name : names) {
     if (!KnownType(file.options.known_schema, name)) unknown.push_back(name);
@@ -148,11 +167,11 @@ Result<ReaderPtr> OpenCsv(const LocalInput& input, const IngestOptions& options,
     file.block_size = size;
     auto reader = OpenWith(file);
     if (reader.ok() || !IsRowTooLong(reader.status())) {
-      return reader.ok() ? reader : CsvError(input, reader.status());
+      return reader.ok() ? reader : CsvError(input, file.names, reader.status());
     }
     last = reader.status();
   }
-  return CsvError(input, last);
+  return CsvError(input, file.names, last);
 }
 
 }  // namespace pilum::ingest

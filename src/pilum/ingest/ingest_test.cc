@@ -112,7 +112,7 @@ TEST_F(IngestTest, CsvKnownTypesHold) {
   EXPECT_EQ(Types(File("k.csv", "id,cat,f,new\n1,a,1.5,7\n2,a,,x\n"), options),
             "id:int32 cat:dictionary<values=string, indices=int8, ordered=0> f:halffloat new:string ");
   std::string error = Error(File("w.csv", "id\n1\nx\n"), options);
-  EXPECT_NE(error.find("w.csv: In CSV column #0: Row #3: CSV conversion error to int32: invalid value 'x'"),
+  EXPECT_NE(error.find("w.csv: row 3, column 'id': 'x' is not int32, the type of that column in the dataset"),
             std::string::npos)
       << error;
 }
