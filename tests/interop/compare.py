@@ -12,33 +12,32 @@ def plain(value):
     return value
 
 
-def values(column):
-    """A column as Python values, comparable by repr; nanoseconds are taken as integers, so that none is lost."""
+def readable(t):
+    """`t` with times as integers, so that Python values lose no nanoseconds."""
+    if pa.types.is_timestamp(t) or pa.types.is_duration(t) or pa.types.is_time64(t) or pa.types.is_date64(t):
+        return pa.int64()
+    if pa.types.is_time32(t):
+        return pa.int32()
+    if pa.types.is_struct(t):
+        return pa.struct([pa.field(f.name, readable(f.type)) for f in t])
+    if pa.types.is_map(t):
+        return pa.map_(readable(t.key_type), readable(t.item_type))
+    if pa.types.is_large_list(t):
+        return pa.large_list(readable(t.value_type))
+    if pa.types.is_fixed_size_list(t):
+        return pa.list_(readable(t.value_type), t.list_size)
+    if pa.types.is_list(t):
+        return pa.list_(readable(t.value_type))
+    return t
 
-    def readable(t):
-        if pa.types.is_timestamp(t) or pa.types.is_duration(t) or pa.types.is_time64(t) or pa.types.is_date64(t):
-            return pa.int64()
-        if pa.types.is_time32(t):
-            return pa.int32()
-        if pa.types.is_struct(t):
-            return pa.struct([pa.field(f.name, readable(f.type), f.nullable) for f in t])
-        if pa.types.is_map(t):
-            return pa.map_(readable(t.key_type), readable(t.item_type))
-        if pa.types.is_large_list(t):
-            return pa.large_list(readable(t.value_type))
-        if pa.types.is_fixed_size_list(t):
-            return pa.list_(readable(t.value_type), t.list_size)
-        if pa.types.is_list(t):
-            return pa.list_(readable(t.value_type))
-        return t
 
+def values(*columns):
+    """Columns as Python values, comparable by repr."""
     try:
-        wanted = readable(column.type)
-        if wanted != column.type:
-            column = column.cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        columns = [c.cast(readable(c.type)) for c in columns]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         pass
-    return [plain(v) for v in column.to_pylist()]
+    return [[plain(v) for v in c.to_pylist()] for c in columns]
 
 
 def difference(got, want, types=True):
@@ -55,7 +54,7 @@ def difference(got, want, types=True):
             return f"{name}: nullability"
         if g.type == w.type and g.equals(w):
             continue
-        gl, wl = values(g), values(w)
+        gl, wl = values(g, w)
         for row, (x, y) in enumerate(zip(gl, wl)):
             if repr(x) != repr(y):
                 return f"{name} ({w.type}): row {row}: {repr(x)[:200]} != {repr(y)[:200]}"
