@@ -1,5 +1,7 @@
 #include "pilum/python/convert.h"
 
+#include <algorithm>
+
 #include <arrow/api.h>
 #include <arrow/c/bridge.h>
 #include <arrow/python/common.h>
@@ -53,6 +55,12 @@ class IteratorReader : public arrow::RecordBatchReader {
   PyObject* iterator_;
 };
 
+bool NamesExtension(const arrow::Field& field) {
+  if (field.HasMetadata() && field.metadata()->Contains("ARROW:extension:name")) return true;
+  return std::any_of(field.type()->fields().begin(), field.type()->fields().end(),
+                     [](const auto& child) { return NamesExtension(*child); });
+}
+
 std::shared_ptr<arrow::Scalar> ScalarFromPython(nb::handle value) {
   return UnwrapOrTypeError(arrow::py::unwrap_scalar(value.ptr()), "pyarrow.Scalar", value);
 }
@@ -61,7 +69,27 @@ std::shared_ptr<arrow::Scalar> ScalarFromPython(nb::handle value) {
 
 nb::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch) { return Own(arrow::py::wrap_batch(batch)); }
 nb::object ToPython(const std::shared_ptr<arrow::Table>& table) { return Own(arrow::py::wrap_table(table)); }
-nb::object ToPython(const std::shared_ptr<arrow::Schema>& schema) { return Own(arrow::py::wrap_schema(schema)); }
+nb::object ToPython(const std::shared_ptr<arrow::Schema>& schema) {
+  return Own(arrow::py::wrap_schema(WithExtensionTypes(schema)));
+}
+
+// The C data interface does the work: its import side looks extension names up, at every depth.
+std::shared_ptr<arrow::Schema> WithExtensionTypes(const std::shared_ptr<arrow::Schema>& schema) {
+  bool any =
+      std::any_of(schema->fields().begin(), schema->fields().end(), [](const auto& f) { return NamesExtension(*f); });
+  if (!any) return schema;
+  ArrowSchema exported;
+  Check(arrow::ExportSchema(*schema, &exported));
+  return Unwrap(arrow::ImportSchema(&exported));
+}
+
+std::shared_ptr<arrow::RecordBatch> WithExtensionTypes(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                       const std::shared_ptr<arrow::Schema>& schema) {
+  if (schema == batch->schema()) return batch;
+  ArrowArray exported;
+  Check(arrow::ExportRecordBatch(*batch, &exported));
+  return Unwrap(arrow::ImportRecordBatch(&exported, schema));
+}
 
 std::shared_ptr<arrow::Schema> SchemaFromPython(nb::handle schema) {
   return UnwrapOrTypeError(arrow::py::unwrap_schema(schema.ptr()), "pyarrow.Schema", schema);

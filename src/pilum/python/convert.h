@@ -17,7 +17,14 @@ namespace pilum::python {
 
 nanobind::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch);  // pyarrow.RecordBatch
 nanobind::object ToPython(const std::shared_ptr<arrow::Table>& table);        // pyarrow.Table
-nanobind::object ToPython(const std::shared_ptr<arrow::Schema>& schema);      // pyarrow.Schema
+// The schema as Python sees it: fields whose metadata names an extension type that Arrow knows have that type. (The
+// engine reads and keeps them as their storage type with that metadata.) The same pointer when there is nothing to do.
+std::shared_ptr<arrow::Schema> WithExtensionTypes(const std::shared_ptr<arrow::Schema>& schema);
+// `batch`, of the engine's schema, in `schema` of WithExtensionTypes. No copy.
+std::shared_ptr<arrow::RecordBatch> WithExtensionTypes(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                       const std::shared_ptr<arrow::Schema>& schema);
+
+nanobind::object ToPython(const std::shared_ptr<arrow::Schema>& schema);  // pyarrow.Schema
 
 std::shared_ptr<arrow::Schema> SchemaFromPython(nanobind::handle schema);     // pyarrow.Schema
 std::shared_ptr<arrow::RecordBatch> BatchFromPython(nanobind::handle batch);  // pyarrow.RecordBatch

@@ -11,6 +11,7 @@ namespace nb = nanobind;
 
 NB_MODULE(_pilum, m) {
   if (arrow::py::import_pyarrow() != 0) throw nb::python_error();
+  nb::set_leak_warnings(false);  // objects that a script's globals hold at exit are no leak worth a page on stderr
   m.doc() = "The native part of pilum; use the modules pilum, pilum.file and pilum.store.";
   m.attr("__version__") = PILUM_VERSION;
   m.def(

@@ -29,7 +29,10 @@ class ArrowReader : public arrow::RecordBatchReader {
 }  // namespace
 
 PyStream::PyStream(BatchPull pull, std::stop_source stop)
-    : pull_(std::move(pull)), stop_(std::move(stop)), process_(getpid()) {}
+    : pull_(std::move(pull)),
+      python_schema_(WithExtensionTypes(pull_.schema)),
+      stop_(std::move(stop)),
+      process_(getpid()) {}
 
 PyStream::~PyStream() {
   if (process_ == getpid()) return;
@@ -51,17 +54,23 @@ Result<std::shared_ptr<arrow::RecordBatch>> PyStream::PullInterruptibly() {
   return WithoutGil([this] { return Pull(); });
 }
 
-nb::object PyStream::schema() const { return ToPython(pull_.schema); }
+std::shared_ptr<arrow::RecordBatch> PyStream::PullForPython() {
+  auto batch = Unwrap(PullInterruptibly());
+  if (!batch || python_schema_ == pull_.schema) return batch;
+  return WithExtensionTypes(batch, python_schema_);
+}
+
+nb::object PyStream::schema() const { return ToPython(python_schema_); }
 
 nb::object PyStream::Next() {
-  auto batch = Unwrap(PullInterruptibly());
+  auto batch = PullForPython();
   return batch ? ToPython(batch) : nb::none();
 }
 
 nb::object PyStream::ReadTable() {
   arrow::RecordBatchVector batches;
-  while (auto batch = Unwrap(PullInterruptibly())) batches.push_back(std::move(batch));
-  return ToPython(Unwrap(arrow::Table::FromRecordBatches(pull_.schema, std::move(batches))));
+  while (auto batch = PullForPython()) batches.push_back(std::move(batch));
+  return ToPython(Unwrap(arrow::Table::FromRecordBatches(python_schema_, std::move(batches))));
 }
 
 nb::object PyStream::Capsule() { return StreamCapsule(std::make_shared<ArrowReader>(shared_from_this())); }

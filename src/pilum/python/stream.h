@@ -43,8 +43,10 @@ class PyStream : public std::enable_shared_from_this<PyStream> {
  private:
   Result<std::shared_ptr<arrow::RecordBatch>> Pull();               // without the GIL
   Result<std::shared_ptr<arrow::RecordBatch>> PullInterruptibly();  // with the GIL
+  std::shared_ptr<arrow::RecordBatch> PullForPython();              // with the GIL; in python_schema_
 
   BatchPull pull_;
+  std::shared_ptr<arrow::Schema> python_schema_;  // pull_.schema, with extension types
   std::stop_source stop_;
   int process_;       // that made it
   std::mutex mutex_;  // taken only without the GIL
