@@ -28,6 +28,11 @@ def compact(batch):
     return batch.take(pa.array(range(batch.num_rows)))
 
 
+def pick(table, rows):
+    """table.take(rows), which pyarrow 26 gets wrong for nested fixed-size lists."""
+    return pa.concat_tables([table.slice(row, 1) for row in rows] or [table.slice(0, 0)])
+
+
 def their_read(path, **kwargs):
     """What pylance reads, or None where it cannot (a panic is a BaseException)."""
     try:
@@ -46,7 +51,7 @@ def check_parts(path, want, rng, peer):
         for k in (1, 3, 40):
             rows = sorted(rng.sample(range(n), min(k, n)))
             check(reader.take_rows(rows, batch_size=rng.choice([1, 16, 1024])).to_table(),
-                  want.take(pa.array(rows, pa.int64())), f"take {rows}")
+                  pick(want, rows), f"take {rows}")
         for _ in range(2):
             a = rng.randrange(n)
             b = rng.randint(1, n - a)
@@ -123,7 +128,7 @@ def test_we_write_they_read(version, budget, tmp_path):
                 check(want, table, "pylance's read of our file")
                 rows = sorted(gen.rng.sample(range(len(table)), min(20, len(table))))
                 taken = theirs.LanceFileReader(str(path)).take_rows(rows).to_table()
-                check(taken, table.take(pa.array(rows, pa.int64())), f"pylance's take {rows}")
+                check(taken, pick(table, rows), f"pylance's take {rows}")
         except (AssertionError, pilum.Error, pa.ArrowInvalid, ValueError, OSError, RuntimeError) as e:
             raise AssertionError(f"{where}\n{type(e).__name__}: {e}") from e
         compared += 1
