@@ -59,12 +59,12 @@ def test_results_as_polars(path, store):
 def test_results_as_duckdb(path, store):
     duckdb = pytest.importorskip("duckdb")
     result = store.query("SELECT a FROM t WHERE a < ?", [10]).to_batches()
-    assert duckdb.sql("SELECT sum(a) FROM result").fetchone() == (45,)
+    assert duckdb.sql("SELECT sum(a) FROM result").fetchall() == [(45,)]
     rows = LanceFileReader(path).read_all()
     stream = pa.RecordBatchReader.from_stream(rows)
-    assert duckdb.sql("SELECT count(*) FROM stream").fetchone() == (5000,)
+    assert duckdb.sql("SELECT count(*) FROM stream").fetchall() == [(5000,)]
     result = store.query("SELECT a FROM t WHERE a < ?", [10])
-    assert duckdb.sql("SELECT sum(a) FROM result").fetchone() == (45,)
+    assert duckdb.sql("SELECT sum(a) FROM result").fetchall() == [(45,)]
 
 
 def test_put_takes_streams(tmp_path, table):

