@@ -61,6 +61,11 @@ class CodecParser {
         d.kind = CodecKind::kOutOfLineBitpacking;
         d.bits = m.out_of_line_bitpacking().uncompressed_bits_per_value();
         PILUM_RETURN_NOT_OK(CheckPackBits(d.bits));
+        if (m.out_of_line_bitpacking().values().has_flat() &&
+            m.out_of_line_bitpacking().values().flat().bits_per_value() == 0) {
+          d.children.emplace_back();  // levels that are all 0, of which no bit is stored
+          return d;
+        }
         PILUM_RETURN_NOT_OK(
             Child(m.out_of_line_bitpacking().has_values(), m.out_of_line_bitpacking().values(), depth, &d));
         if (d.children[0].kind != CodecKind::kFlat || d.children[0].bits > d.bits) {

@@ -93,6 +93,9 @@ Result<DataBlock> DecodeFixedBlock(const CodecDesc& d, Bytes bytes, uint64_t n, 
   return b;
 }
 
+// Levels of no bits are bounded by nothing but what a mini-block chunk can count.
+constexpr uint64_t kMaxChunkLevels = 65535;
+
 }  // namespace
 
 uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
@@ -101,7 +104,9 @@ uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
     case CodecKind::kFlat: return d.bits < 8 ? size * 8 / d.bits : size / (d.bits / 8);
     case CodecKind::kVariable: return size / (d.children[0].bits / 8);
     case CodecKind::kInlineBitpacking: return kBlock;
-    case CodecKind::kOutOfLineBitpacking: return size * 8 / d.children[0].bits;  // a tail of raw values holds fewer
+    case CodecKind::kOutOfLineBitpacking:  // a tail of raw values holds fewer
+      if (d.children[0].bits == 0) return kMaxChunkLevels;
+      return size * 8 / d.children[0].bits;
     case CodecKind::kRle: return size * 255;
     case CodecKind::kGeneral: {
       auto inner = DecompressedSize(d.scheme, bytes);

@@ -52,6 +52,7 @@ struct DecodeSpec {
   uint64_t input_bytes = 0;  // encoded bytes they come from (bounds the allocation)
   bool wide = false;         // variable: the offsets wanted
   arrow::MemoryPool* pool = nullptr;
+  const arrow::DataType* leaf_type = nullptr;  // full-zip: to fill in items that are all null and not stored
 };
 
 // Decodes the value buffers of mini-block chunks, one chunk after another, into one block. Not thread-safe.

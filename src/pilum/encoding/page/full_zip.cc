@@ -206,6 +206,7 @@ Result<std::unique_ptr<full_zip::ValueSink>> FullZipRead::MakeSink(uint64_t max_
   spec.max_count = max_values;
   for (const BufferPtr& b : data_) spec.input_bytes += b->size();
   const PageLayout& l = page_.layout();
+  spec.leaf_type = page_.leaf_type().get();
   if (!l.variable_width) return full_zip::MakeFixedSink(*l.value_codec, l.bits_per_value, spec);
   if (l.value_codec->kind == CodecKind::kVariablePackedStruct) {
     const arrow::DataType& type = StorageType(*page_.leaf_type());

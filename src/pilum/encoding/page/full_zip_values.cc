@@ -50,20 +50,25 @@ class FixedSink : public ValueSink {
       field_bits_ = c->field_bits;
       c = &c->children[0];
     }
-    if (c->kind != CodecKind::kFlat) return Unsupported("{} in a full-zip page", codec.ToString());
-    auto item_bits = CheckedMul(items, c->bits);
+    // Items that are all null: only the bitmaps are stored.
+    uint64_t absent_bits = 0;
+    absent_ = c->kind == CodecKind::kConstant && !c->has_bytes && AddAbsentLevels(spec, &items, &absent_bits);
+    if (c->kind != CodecKind::kFlat && !absent_) return Unsupported("{} in a full-zip page", codec.ToString());
+    const uint64_t value_bits = absent_ ? absent_bits : c->bits;
+    auto stored_bits = CheckedMul(items, absent_ ? 0 : value_bits), item_bits = CheckedMul(items, value_bits);
     // A list of bools keeps its bits; a bool alone has a byte.
-    if (!item_bits || (*item_bits + 7) / 8 + front != bits / 8)
+    if (!stored_bits || !item_bits || (*stored_bits + 7) / 8 + front != bits / 8)
       return BadBytes("{} in values of {} bits", codec.ToString(), bits);
     width_ = bits / 8;
+    out_bits_ = value_bits;
     front_ = front;
     items_ = items;
-    sub_byte_ = c->bits == 1;
-    if (c->bits % 8 != 0 && !sub_byte_) return Unsupported("values of {} bits", c->bits);
+    sub_byte_ = value_bits == 1;
+    if (value_bits % 8 != 0 && !sub_byte_) return Unsupported("values of {} bits", value_bits);
     DecodeSpec s = spec;
     s.max_count = spec.max_count * items;
     PILUM_RETURN_NOT_OK(codec::CheckOutput(spec.max_count, *item_bits));
-    PILUM_RETURN_NOT_OK(out_.Init(c->bits, s));
+    PILUM_RETURN_NOT_OK(out_.Init(value_bits, s));
     pool_ = spec.pool;
     return Status::OK();
   }
@@ -76,6 +81,7 @@ class FixedSink : public ValueSink {
       p += level->bytes;
     }
     ++count_;
+    if (absent_) return AppendZeros();
     if (sub_byte_) return out_.AppendBits(p, 0, items_);
     PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(items_));
     std::memcpy(at, p, width_ - front_);
@@ -109,6 +115,41 @@ class FixedSink : public ValueSink {
   }
 
  private:
+  // The lists of the type below the codec's, which then end in a constant: their dimensions, and the bits of the
+  // innermost.
+  bool AddAbsentLevels(const DecodeSpec& spec, uint64_t* items, uint64_t* bits) {
+    if (levels_.empty() || spec.leaf_type == nullptr) return false;
+    size_t depth = 0;
+    const arrow::DataType* type = &StorageType(*spec.leaf_type);
+    for (; type->id() == arrow::Type::FIXED_SIZE_LIST; type = &StorageType(*type->field(0)->type())) {
+      if (depth++ < levels_.size()) continue;
+      auto level = std::make_unique<Level>();
+      level->dimension = static_cast<uint64_t>(static_cast<const arrow::FixedSizeListType&>(*type).list_size());
+      auto n = CheckedMul(*items, level->dimension);
+      if (!n || level->dimension == 0) return false;
+      *items = level->items = *n;
+      levels_.push_back(std::move(level));
+    }
+    if (depth < levels_.size() || type->bit_width() <= 0) return false;
+    *bits = static_cast<uint64_t>(type->bit_width());
+    return true;
+  }
+
+  Status AppendZeros() {
+    if (!sub_byte_) {
+      PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(items_));
+      std::memset(at, 0, items_ * (out_bits_ / 8));
+      return Status::OK();
+    }
+    static constexpr uint8_t kZeros[64] = {};
+    for (uint64_t left = items_; left > 0;) {
+      uint64_t n = std::min<uint64_t>(left, 8 * sizeof kZeros / 2);
+      PILUM_RETURN_NOT_OK(out_.AppendBits(kZeros, 0, n));
+      left -= n;
+    }
+    return Status::OK();
+  }
+
   struct Level {
     uint64_t dimension = 0, items = 0, bytes = 0;
     codec::FixedOut validity;
@@ -116,7 +157,8 @@ class FixedSink : public ValueSink {
   std::vector<std::unique_ptr<Level>> levels_;  // outermost first
   std::vector<uint64_t> field_bits_;
   uint64_t width_ = 0, front_ = 0, items_ = 1, count_ = 0;
-  bool sub_byte_ = false;
+  uint64_t out_bits_ = 0;
+  bool sub_byte_ = false, absent_ = false;
   codec::FixedOut out_;
   arrow::MemoryPool* pool_ = nullptr;
 };
