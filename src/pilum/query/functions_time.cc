@@ -127,7 +127,7 @@ Result<Operand> BindDatePart(FunctionCall f) {
                                         "quarter", "year", "doy", "dow", "isodow", "epoch"});
 }
 
-// Text is parsed (an offset makes it an instant), whole numbers are seconds since 1970; the result is UTC wall clock.
+// Text is parsed as a timestamp literal is; whole numbers are seconds since 1970, so instants.
 Result<Operand> BindToTimestamp(FunctionCall f) {
   if (IsNullOperand(f.args[0])) return NullOperand(f.call.pos);
   if (f.args[0].literal && f.args[0].literal->kind == Literal::Kind::kText) {
@@ -147,7 +147,7 @@ Result<Operand> BindToTimestamp(FunctionCall f) {
     return ValueResult(std::move(cast), f.call.pos);
   }
   if (!arrow::is_integer(type->id())) return WrongArgument(f, 0, "a text or whole seconds");
-  auto zero = MakeConstant(std::make_shared<arrow::TimestampScalar>(0, arrow::timestamp(arrow::TimeUnit::SECOND)));
+  auto zero = MakeConstant(std::make_shared<arrow::TimestampScalar>(0, arrow::timestamp(arrow::TimeUnit::SECOND, "UTC")));
   PILUM_ASSIGN_OR_RETURN(ValuePtr seconds, MakeCast(std::move(v), arrow::int64()));
   class AsDuration : public ValueExpr {
    public:
