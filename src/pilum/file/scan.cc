@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kUnitRows = 64 * 1024;      // decoded at once, however small the batches
 constexpr uint64_t kFirstUnitRows = 8 * 1024;  // the first unit teaches how large rows really are
-constexpr uint64_t kUnitBytes = 16 << 20;      // Arrow bytes of a unit; stays near the caches
+constexpr uint64_t kUnitBytes = 4 << 20;       // Arrow bytes of a unit; stays near the caches
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
