@@ -19,7 +19,7 @@ constexpr uint64_t kPieceBytes = 16 << 20;
 // Faults end the piece; these end the check.
 bool EndsCheck(const Status& status) {
   ErrorKind kind = KindOf(status);
-  return kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline || kind == ErrorKind::kMemory;
+  return kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline;
 }
 
 class Checker {
@@ -44,10 +44,14 @@ class Checker {
   Status CheckPage(size_t leaf, size_t number) {
     const OpenColumn& column = file_.columns[leaf];
     const uint64_t rows = column.pages[number]->num_rows();
-    const uint64_t fit = std::max<uint64_t>(1, kPieceBytes / EstimateRowBytes(file_, leaf, number));
+    uint64_t fit = std::max<uint64_t>(1, kPieceBytes / EstimateRowBytes(file_, leaf, number));
     for (uint64_t at = 0; at < rows;) {
       uint64_t n = std::min({rows - at, kPieceRows, fit});
       Status st = CheckPiece(*column.pages[number], at, n);
+      if (KindOf(st) == ErrorKind::kMemory && n > 1) {
+        fit = n / 2;  // larger than guessed
+        continue;
+      }
       if (!st.ok()) {
         if (EndsCheck(st)) return st;
         const uint64_t first = column.first_row[number] + at;

@@ -9,7 +9,7 @@
 namespace pilum {
 
 // Every fault with its column, page and rows; at most kMaxFaults. An error only where the check itself cannot go on
-// (cancelled, out of time, out of memory).
+// (cancelled, out of time).
 inline constexpr size_t kMaxFaults = 1000;
 Result<std::vector<Status>> CheckFile(const OpenFile& file, ReadContext& ctx);
 

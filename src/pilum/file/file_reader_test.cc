@@ -7,7 +7,9 @@
 
 #include "tests/support/hand_made_file.h"
 #include "tests/support/lance_test_files.h"
+#include "pilum/file/projection.h"
 #include "pilum/io/object_store.h"
+#include "tests/support/capped_pool.h"
 
 namespace pilum {
 namespace {
@@ -107,28 +109,38 @@ void CheckTakes(const FileReader& reader, const TablePtr& want, const std::strin
   ExpectSame(**got, *want->Slice(static_cast<int64_t>(a), static_cast<int64_t>(b - a)), path + " range");
 }
 
+// Every path into structs below this field, through lists; a map is read whole.
+void PathsBelow(const arrow::Field& field, FieldPath path, std::vector<FieldPath>* out) {
+  const arrow::DataType* type = field.type().get();
+  while (type->id() == arrow::Type::LIST || type->id() == arrow::Type::LARGE_LIST ||
+         type->id() == arrow::Type::FIXED_SIZE_LIST) {
+    type = type->field(0)->type().get();
+  }
+  if (type->id() != arrow::Type::STRUCT) return;
+  for (const auto& child : type->fields()) {
+    FieldPath deeper = path;
+    deeper.steps.push_back(child->name());
+    out->push_back(deeper);
+    PathsBelow(*child, deeper, out);
+  }
+}
+
 void CheckColumns(const FileReader& reader, const TablePtr& want, const std::string& path) {
   const RowSet all = RowSet::All(reader.num_rows());
   for (int i = 0; i < std::min(3, want->num_columns()); ++i) {
     auto field = want->schema()->field(i);
     if (want->schema()->GetAllFieldIndices(field->name()).size() > 1) continue;
-    auto got = ReadAll(reader, {{FieldPath{{field->name()}}}}, all, BatchLimits{});
-    ASSERT_TRUE(got.ok()) << path << ": " << got.status();
-    ExpectSame(**got, **want->SelectColumns({i}), path + " column");
-    if (field->type()->id() != arrow::Type::STRUCT) continue;
-    for (int c = 0; c < field->type()->num_fields(); ++c) {
-      auto child = field->type()->field(c);
-      got = ReadAll(reader, {{FieldPath{{field->name(), child->name()}}}}, all, BatchLimits{});
+    std::vector<FieldPath> paths = {{{field->name()}}};
+    PathsBelow(*field, paths[0], &paths);
+    for (const FieldPath& p : paths) {
+      auto got = ReadAll(reader, {{p}}, all, BatchLimits{});
       ASSERT_TRUE(got.ok()) << path << ": " << got.status();
-      auto whole = Decoded(*want->column(i));
-      ASSERT_NE(whole, nullptr);
-      auto data = whole->data()->Copy();
-      data->type = arrow::struct_({child});
-      data->child_data = {data->child_data[static_cast<size_t>(c)]};
-      ExpectSame(**got,
-                 *arrow::Table::Make(arrow::schema({field->WithType(data->type)}, want->schema()->metadata()),
-                                     {arrow::MakeArray(data)}),
-                 path + " field " + child->name());
+      auto type = (*got)->schema()->field(0)->type();
+      arrow::ArrayVector chunks;
+      for (const auto& c : want->column(i)->chunks()) chunks.push_back(*PruneArray(c, type));
+      auto expected = arrow::Table::Make(arrow::schema({field->WithType(type)}, want->schema()->metadata()),
+                                         {std::make_shared<arrow::ChunkedArray>(chunks, type)});
+      ExpectSame(**got, *expected, path + " column " + p.ToString());
     }
   }
 }
@@ -327,6 +339,42 @@ TEST(FileReader, DroppingAStreamEarlyIsSafe) {
     auto stream = *reader->Read(std::nullopt, RowSet::All(reader->num_rows()), BatchLimits{50, 10000}, ctx);
     for (int b = 0; b < i; ++b) ASSERT_TRUE(stream->Next().ok());
   }
+}
+
+TEST(FileReader, SameCountsWhateverTheThreads) {
+  std::map<std::string, uint64_t> decoded[2];
+  for (int threads : {1, 3}) {
+    auto reader = *OpenPath(testing::GoldenDir() + "/file/v2_2/multi_page_nested.lance");
+    ReadStats stats;
+    ReadContext ctx;
+    ctx.threads = threads;
+    ctx.stats = &stats;
+    auto stream = *reader->Read(std::nullopt, RowSet::All(reader->num_rows()), BatchLimits{50, 10000}, ctx);
+    while (*stream->Next()) continue;
+    decoded[threads > 1] = stats.decoded();
+  }
+  EXPECT_FALSE(decoded[0].empty());
+  EXPECT_EQ(decoded[0], decoded[1]);
+}
+
+TEST(FileReader, AUnitThatDoesNotFitIsReadInParts) {
+  auto reader = *OpenPath(testing::GoldenDir() + "/file/v2_2/type_fixed_size_binary_300_nulls.lance");
+  const RowSet all = RowSet::All(reader->num_rows());
+  auto want = *ReadAll(*reader, std::nullopt, all, BatchLimits{});
+  test::CappedPool pool(6000);  // the page has 18 KB
+  ReadContext ctx;
+  ctx.pool = &pool;
+  auto stream = *reader->Read(std::nullopt, all, BatchLimits{}, ctx);
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  while (true) {
+    auto batch = stream->Next();
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    if (!*batch) break;
+    batches.push_back(*batch);
+  }
+  EXPECT_GT(batches.size(), 1u);
+  ExpectSame(**arrow::Table::FromRecordBatches(stream->schema(), batches), *want, "parts");
+  EXPECT_TRUE(pool.over());
 }
 
 TEST(FileReader, ByteLimitCutsBatches) {

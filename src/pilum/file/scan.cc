@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -26,6 +28,11 @@ class Planner {
       : file_(file), rows_(std::move(rows)), limit_rows_(std::max<uint64_t>(1, limits.rows)) {
     target_bytes_ = std::max<uint64_t>(1, limit_rows_ > kUnitRows ? limits.bytes : std::min(limits.bytes, kUnitBytes));
     for (const ReadField& r : projection.reads) leaves_.insert(leaves_.end(), r.leaves.begin(), r.leaves.end());
+    if (limit_rows_ > kUnitRows) return;
+    for (int leaf : leaves_) {
+      const auto& type = file.leaves[static_cast<size_t>(leaf)].leaf->type();
+      if (type->id() == arrow::Type::DICTIONARY) dictionaries_.push_back(leaf);
+    }
   }
 
   bool done() const { return range_ == rows_.ranges().size(); }
@@ -39,23 +46,36 @@ class Planner {
     uint64_t most = std::max(limit_rows_, std::exchange(first_, false) ? kFirstUnitRows : kUnitRows);
     uint64_t n = std::min(fit, most);
     if (n > limit_rows_) n -= n % limit_rows_;  // whole batches
-    RowSet out = Cut(n);
+    RowSet out = Cut(n, EndOfDictionary(row));
     *estimated_bytes = row_bytes * out.size();
     return out;
   }
 
  private:
-  RowSet Cut(uint64_t n) {
+  // The next n rows, as far as they lie before row `end`.
+  RowSet Cut(uint64_t n, uint64_t end) {
     RowSet out;
     while (n > 0 && !done()) {
       const RowRange& r = rows_.ranges()[range_];
-      uint64_t take = std::min(n, r.size() - used_);
+      if (r.begin + used_ >= end) break;
+      uint64_t take = std::min({n, r.size() - used_, end - r.begin - used_});
       out.Append(r.begin + used_, r.begin + used_ + take);
       n -= take;
       used_ += take;
       if (used_ == r.size()) ++range_, used_ = 0;
     }
     return out;
+  }
+
+  // Each page has its own dictionary, and one array can hold but one: a unit ends where a page of a dictionary column
+  // does.
+  uint64_t EndOfDictionary(uint64_t row) const {
+    uint64_t end = UINT64_MAX;
+    for (int leaf : dictionaries_) {
+      const OpenColumn& column = file_.columns[static_cast<size_t>(leaf)];
+      end = std::min(end, column.first_row[column.PagesOf(row, row + 1).first + 1]);
+    }
+    return end;
   }
 
   uint64_t RowBytes(uint64_t row) const {
@@ -70,7 +90,7 @@ class Planner {
   const OpenFile& file_;
   RowSet rows_;
   uint64_t limit_rows_, target_bytes_;
-  std::vector<int> leaves_;
+  std::vector<int> leaves_, dictionaries_;
   size_t range_ = 0;
   uint64_t used_ = 0;  // rows of that range
   bool first_ = true;
@@ -100,25 +120,24 @@ class UnitSource {
 
   // nullopt at the end.
   Result<std::optional<DecodedUnit>> Next() {
-    std::unique_lock lock(mutex_);
-    if (taken_ == 1 && threads_ > 1 && workers_.empty() && !planner_.done()) StartWorkers();
     while (true) {
-      auto it = ready_.find(taken_);
-      if (it != ready_.end()) {
-        Result<DecodedUnit> unit = std::move(it->second);
-        ready_.erase(it);
-        ++taken_;
-        changed_.notify_all();
-        PILUM_RETURN_NOT_OK(unit.status());
-        return std::optional<DecodedUnit>(*std::move(unit));
-      }
-      if (MayPlan()) {
-        DecodeOne(lock);
-      } else if (taken_ == planned_) {
-        return std::optional<DecodedUnit>();
+      Done done;
+      if (!again_.empty()) {
+        done = Decode(std::move(again_.back()));
+        again_.pop_back();
       } else {
-        changed_.wait(lock);
+        auto next = Take();
+        if (!next) return std::optional<DecodedUnit>();
+        done = *std::move(next);
       }
+      if (Splits(done)) {  // larger than guessed, and than what may be held: its halves one after the other
+        const uint64_t n = done.rows.size();
+        again_.push_back(done.rows.SliceByRank(n / 2, n - n / 2));
+        again_.push_back(done.rows.SliceByRank(0, n / 2));
+        continue;
+      }
+      PILUM_RETURN_NOT_OK(done.unit.status());
+      return std::optional<DecodedUnit>(*std::move(done.unit));
     }
   }
 
@@ -127,37 +146,88 @@ class UnitSource {
     return !stopped_ && !failed_ && !planner_.done() && planned_ < taken_ + window_ && (planned_ != 1 || taken_ >= 1);
   }
 
+  struct Done {
+    RowSet rows;  // where it went wrong
+    Result<DecodedUnit> unit = Status::UnknownError("");
+  };
+
+  static bool Splits(const Done& done) {
+    return !done.unit.ok() && KindOf(done.unit.status()) == ErrorKind::kMemory && done.rows.size() > 1;
+  }
+
+  Done Decode(RowSet rows) const {
+    Done done;
+    ReadContext ctx = ctx_;
+    try {
+      done.unit = DecodeUnit(file_, projection_, rows, ctx);
+    } catch (const std::bad_alloc&) {
+      done.unit = MakeError(ErrorKind::kMemory, "out of memory");
+    }
+    if (!done.unit.ok()) done.rows = std::move(rows);
+    return done;
+  }
+
+  // The next unit in order; nothing at the end.
+  std::optional<Done> Take() {
+    std::unique_lock lock(mutex_);
+    if (taken_ == 1 && threads_ > 1 && workers_.empty() && !planner_.done()) StartWorkers();
+    while (true) {
+      auto it = ready_.find(taken_);
+      if (it != ready_.end()) {
+        Done done = std::move(it->second);
+        ready_.erase(it);
+        ++taken_;
+        changed_.notify_all();
+        return done;
+      }
+      if (MayPlan()) {
+        DecodeOne(lock);
+      } else if (taken_ == planned_) {
+        return std::nullopt;
+      } else {
+        changed_.wait(lock);
+      }
+    }
+  }
+
   // Called and left with the lock held.
   void DecodeOne(std::unique_lock<std::mutex>& lock) {
     size_t number = planned_++;
     double factor = number == 0 ? 1.0 : factors_[number > kLag ? number - kLag : 0];
     uint64_t estimated = 0;
     RowSet rows = planner_.Next(factor, &estimated);
+    const double rows_planned = static_cast<double>(rows.size());
     lock.unlock();
-    ReadContext ctx = ctx_;
-    auto unit = DecodeUnit(file_, projection_, std::move(rows), ctx);
+    Done done = Decode(std::move(rows));
     lock.lock();
     factors_.resize(std::max(factors_.size(), number + 1), 1.0);
-    if (unit.ok()) {
-      factors_[number] = static_cast<double>(unit->bytes) / static_cast<double>(std::max<uint64_t>(1, estimated));
+    if (done.unit.ok()) {
+      factors_[number] = static_cast<double>(done.unit->bytes) / static_cast<double>(std::max<uint64_t>(1, estimated));
+    } else if (Splits(done)) {
+      factors_[number] = factor * rows_planned;  // single rows until it is known better
     } else {
       failed_ = true;
     }
-    ready_.emplace(number, std::move(unit));
+    ready_.emplace(number, std::move(done));
     changed_.notify_all();
   }
 
   void StartWorkers() {
-    for (int i = 1; i < threads_; ++i) {
-      workers_.emplace_back([this] {
-        std::unique_lock lock(mutex_);
-        while (!stopped_ && !failed_ && !planner_.done()) {
-          if (MayPlan())
-            DecodeOne(lock);
-          else
-            changed_.wait(lock);
-        }
-      });
+    try {
+      for (int i = 1; i < threads_; ++i) workers_.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      threads_ = 1;  // no more threads to be had: what there are will do
+    }
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (!stopped_ && !failed_ && !planner_.done()) {
+      if (MayPlan()) {
+        DecodeOne(lock);
+      } else {
+        changed_.wait(lock);
+      }
     }
   }
 
@@ -166,11 +236,12 @@ class UnitSource {
   const ReadContext ctx_;
   int threads_;
   size_t window_;
+  std::vector<RowSet> again_;  // parts of a unit that was too large, last first
 
   std::mutex mutex_;  // all below
   std::condition_variable changed_;
   Planner planner_;
-  std::map<size_t, Result<DecodedUnit>> ready_;
+  std::map<size_t, Done> ready_;
   std::vector<double> factors_;
   size_t planned_ = 0, taken_ = 0;
   bool stopped_ = false, failed_ = false;
