@@ -42,7 +42,7 @@ void AppendTree(const Node& node, size_t depth, std::string* out) {
 std::string PlanText(const Plan& plan) {
   std::string out = fmt::format("source   {}\n", plan.snapshot->name());
   if (const auto* where = plan.query.where.get()) {
-    out += fmt::format("where    {}\n", Cut(where->ToString()));
+    out += fmt::format("query    {}\n", Cut(where->ToString()));
     AppendTree(where->root(), 0, &out);
     out += fmt::format("read 1   {} (of rows that might match)\n", Join(plan.filter_columns));
   }
