@@ -39,13 +39,43 @@ T Must(Result<T> result, const char* what) {
   return std::move(result).ValueUnsafe();
 }
 
+// A case failed: what to show.
+struct Failure {
+  std::string what;
+};
+
 // One table, put where a query can read it.
 struct Source {
   std::shared_ptr<ObjectStore> objects;
   std::shared_ptr<const Snapshot> indexed, plain;
 };
 
-Source PutInStore(const RandomTable& table) {
+// A sidecar is lost, cut short, changed in one byte, or another part's: that may cost a scan, never an answer.
+void HarmOneSidecar(ObjectStore& objects, Random& rng) {
+  const std::vector<ObjectInfo> sidecars = Must(objects.List("d/side/"), "list");
+  if (sidecars.empty()) return;
+  ReadContext ctx;
+  auto read = [&](const std::string& path) {
+    auto source = Must(objects.OpenSource(path, ctx), "open sidecar");
+    return Must(source->ReadRange({0, source->size()}, ctx), "read sidecar")->ToString();
+  };
+  const std::string path = rng.Pick(sidecars).path;
+  std::string bytes = read(path);
+  switch (rng.Below(4)) {
+    case 0:
+      if (!objects.Remove(path).ok()) throw Failure{"cannot remove " + path};
+      return;
+    case 1: bytes.resize(static_cast<size_t>(rng.Below(static_cast<int64_t>(bytes.size()) + 1))); break;
+    case 2:
+      bytes[static_cast<size_t>(rng.Below(static_cast<int64_t>(bytes.size())))] ^= static_cast<char>(1 << rng.Below(8));
+      break;
+    default: bytes = read(rng.Pick(sidecars).path);
+  }
+  auto sink = Must(objects.Create(path), "create");
+  if (!sink->Write(bytes.data(), bytes.size()).ok() || !sink->Close().ok()) throw Failure{"cannot write " + path};
+}
+
+Source PutInStore(const RandomTable& table, Random& rng) {
   Source source;
   source.objects = ObjectStore::Memory();
   ReadContext ctx;
@@ -57,6 +87,7 @@ Source PutInStore(const RandomTable& table) {
     options.batch_id = fmt::format("b{}", batch++);  // parts may repeat each other
     Must(store->Put(*reader, options, ctx), "put");
   }
+  if (rng.Chance(0.25)) HarmOneSidecar(*source.objects, rng);
   source.indexed = Must(store->OpenSnapshot(true, ctx), "open with sidecars");
   source.plain = Must(store->OpenSnapshot(false, ctx), "open without sidecars");
   return source;
@@ -78,21 +109,33 @@ std::vector<int64_t> ReadIds(const Unit& unit) {
   return ids;
 }
 
-// A case failed: what to show.
-struct Failure {
-  std::string what;
-};
-
 std::string Ids(const std::vector<int64_t>& ids) {
   std::string out = fmt::format("{} rows:", ids.size());
   for (size_t i = 0; i < ids.size() && i < 20; ++i) out += fmt::format(" {}", ids[i]);
   return out + (ids.size() > 20 ? " …" : "");
 }
 
+// One column of SELECT: a whole column, or a field of a struct, or of the structs in a list.
+struct Shown {
+  std::string sql;
+  size_t column = 0;
+  int child = -1;
+
+  Cell Of(const Row& row) const {
+    Cell cell = row[column];
+    if (child < 0 || cell.is_null()) return cell;
+    if (cell.kind == Cell::Kind::kStruct) return Cell(cell.items[static_cast<size_t>(child)]);
+    for (Cell& item : cell.items) {
+      if (!item.is_null()) item = Cell(item.items[static_cast<size_t>(child)]);
+    }
+    return cell;
+  }
+};
+
 class TableUnderTest {
  public:
   TableUnderTest(Random& rng, const Options& options) : rng_(rng), table_(MakeRandomTable(rng)) {
-    source_ = options.store ? PutInStore(table_) : PutInMemory(table_, rng);
+    source_ = options.store ? PutInStore(table_, rng) : PutInMemory(table_, rng);
     if (options.lie) source_.indexed = std::make_shared<LyingSnapshot>(source_.indexed);
     for (const auto& part : table_.parts)
       for (const Row& row : part) rows_[static_cast<int64_t>(row[0].units)] = &row;
@@ -132,11 +175,11 @@ class TableUnderTest {
       wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(skip));
       if (wanted.size() > take) wanted.resize(take);
     }
-    std::vector<size_t> shown = {0};
+    std::vector<Shown> shown = {{"id", 0}};
     std::string list = "id";
     while (rng_.Chance(0.5)) {
-      shown.push_back(static_cast<size_t>(rng_.Below(static_cast<int64_t>(table_.columns.size()))));
-      list += ", " + table_.columns[shown.back()].sql;
+      shown.push_back(RandomShown());
+      list += ", " + shown.back().sql;
     }
     sql_ = fmt::format("SELECT {} FROM t WHERE {}{}", list, predicate.sql, limit);
     for (const auto& [snapshot, use_index] :
@@ -148,6 +191,20 @@ class TableUnderTest {
   const std::string& sql() const { return sql_; }
 
  private:
+  Shown RandomShown() {
+    Shown shown;
+    shown.column = static_cast<size_t>(rng_.Below(static_cast<int64_t>(table_.columns.size())));
+    const Column& column = table_.columns[shown.column];
+    shown.sql = column.sql;
+    const bool list = column.type->id() == arrow::Type::LIST;
+    const auto type = list ? column.type->field(0)->type() : column.type;
+    if (type->id() == arrow::Type::STRUCT && rng_.Chance(0.6)) {
+      shown.child = static_cast<int>(rng_.Below(type->num_fields()));
+      shown.sql += "." + type->field(shown.child)->name();
+    }
+    return shown;
+  }
+
   void CheckBounds(const Unit& unit, const RowSet& exact) {
     ReadContext ctx;
     auto bound = Must(BindPredicate(sql_, *source_.indexed->schema(), {}), "bind");
@@ -163,7 +220,7 @@ class TableUnderTest {
                                 c.certain.Minus(exact).ToString())};
   }
 
-  void CheckRows(const std::shared_ptr<const Snapshot>& snapshot, bool use_index, const std::vector<size_t>& shown,
+  void CheckRows(const std::shared_ptr<const Snapshot>& snapshot, bool use_index, const std::vector<Shown>& shown,
                  const std::vector<int64_t>& wanted) {
     const std::string how = snapshot == source_.plain ? "without sidecars"
                             : use_index               ? "with sidecars"
@@ -182,9 +239,10 @@ class TableUnderTest {
         if (row == rows_.end()) throw Failure{fmt::format("{}: no row {}", how, got.back())};
         for (size_t c = 0; c < shown.size(); ++c) {
           const Cell cell = ReadCell(*batch->column(static_cast<int>(c)), i);
-          if (Identical(cell, (*row->second)[shown[c]])) continue;
-          throw Failure{fmt::format("{}: row {}, column {}: {} wanted, {} got", how, got.back(),
-                                    table_.columns[shown[c]].name, ToString((*row->second)[shown[c]]), ToString(cell))};
+          const Cell want = shown[c].Of(*row->second);
+          if (Identical(cell, want)) continue;
+          throw Failure{fmt::format("{}: row {}, column {}: {} wanted, {} got", how, got.back(), shown[c].sql,
+                                    ToString(want), ToString(cell))};
         }
       }
     }
