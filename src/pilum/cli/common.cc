@@ -91,8 +91,8 @@ Result<std::unique_ptr<Session>> Session::Make(const RunOptions& options) {
   s->ctx_.threads = DefaultThreads();
   if (!options.memory_limit.empty()) {
     PILUM_ASSIGN_OR_RETURN(uint64_t limit, ParseBytes(options.memory_limit));
-    s->pool_ = std::make_unique<arrow::CappedMemoryPool>(arrow::default_memory_pool(), static_cast<int64_t>(limit));
-    s->ctx_.pool = s->pool_.get();
+    // Never freed: Arrow's threads that read ahead may hold its buffers after a command has failed.
+    s->ctx_.pool = new arrow::CappedMemoryPool(arrow::default_memory_pool(), static_cast<int64_t>(limit));
   }
   if (options.timeout && *options.timeout > 0) {
     if (*options.timeout > 1e9)
@@ -101,8 +101,6 @@ Result<std::unique_ptr<Session>> Session::Make(const RunOptions& options) {
   }
   return s;
 }
-
-Session::~Session() = default;
 
 double Session::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -58,7 +58,6 @@ void AddRunOptions(CLI::App& command, RunOptions* options);
 class Session {
  public:
   static Result<std::unique_ptr<Session>> Make(const RunOptions& options);
-  ~Session();
   ReadContext& ctx() { return ctx_; }
   const ReadStats& stats() const { return stats_; }
   double seconds() const;  // since Make
@@ -66,7 +65,6 @@ class Session {
  private:
   Session() = default;
   ReadStats stats_;
-  std::unique_ptr<arrow::MemoryPool> pool_;
   ReadContext ctx_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

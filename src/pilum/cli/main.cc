@@ -9,10 +9,6 @@
 
 #include "pilum/cli/common.h"
 
-#ifndef PILUM_VERSION
-#define PILUM_VERSION "0.1.0"
-#endif
-
 namespace pilum::cli {
 namespace {
 

@@ -61,7 +61,8 @@ std::string NamePlaces(const std::string& text, const std::vector<std::string>& 
   if (std::regex_match(rest, value, kValue)) {
     rest = fmt::format("'{:.60}' is not {}, the type of that column in the dataset", value[2].str(), value[1].str());
   }
-  return fmt::format("row {}, column '{}': {}", place[2].str(), column < names.size() ? names[column] : "?", rest);
+  std::string name = column < names.size() ? fmt::format("'{}'", names[column]) : std::to_string(column + 1);
+  return fmt::format("row {}, column {}: {}", place[2].str(), name, rest);
 }
 
 // Arrow says what is wrong and where ("Row #3: Expected 2 columns, got 3: …"); the file, the column and what to do are

@@ -29,7 +29,8 @@ struct IngestOptions {
 
 // CSV and JSON types are inferred over the whole input in a first pass (integers -> int64, then double, bool, date,
 // timestamp, else text), so that a late row cannot contradict an early guess. A ".zip" or ".gz" of one such file is
-// taken too.
+// taken too. `ctx.pool` must outlive not only the reader but Arrow's threads that read ahead for it: use one that is
+// never freed.
 Result<std::shared_ptr<arrow::RecordBatchReader>> OpenInput(const std::string& path, const IngestOptions& options,
                                                             const ReadContext& ctx);
 
