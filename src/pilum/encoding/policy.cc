@@ -42,26 +42,31 @@ std::string Fallback(const EncodingHints& hints) {
   return s.empty() ? s : s + ", which is not written yet: kept uncompressed";
 }
 
-struct Sizes {
-  uint64_t plain = 0;  // flat or variable
-  uint64_t best = 0;   // the smallest without a dictionary
-  CodecKind codec = CodecKind::kFlat;
+// A way to store the values without a dictionary. Further codecs join here; the smallest wins, the first at a tie.
+struct Candidate {
+  CodecKind codec;
+  uint64_t size;
+  std::string_view name;
 };
 
-Sizes WithoutDictionary(const PageStats& s, const EncodingHints& hints) {
-  Sizes out;
-  if (s.bits_per_value == 0) {
-    out.plain = out.best = s.data_bytes;
-    out.codec = CodecKind::kVariable;
-    return out;
-  }
-  out.plain = out.best = (s.num_values * s.bits_per_value + 7) / 8;
+std::vector<Candidate> CandidatesFor(const PageStats& s, const EncodingHints& hints) {
+  if (s.variable_struct) return {{CodecKind::kVariablePackedStruct, s.data_bytes, "rows with lengths"}};
+  if (s.bits_per_value == 0) return {{CodecKind::kVariable, s.data_bytes, "offsets and bytes"}};
+  std::vector<Candidate> out{{CodecKind::kFlat, (s.num_values * s.bits_per_value + 7) / 8, "flat"}};
   bool none = hints.compression && *hints.compression == Compression::kNone;
-  if (s.can_pack && !none && s.bitpacked_bytes < out.plain) {
-    out.best = s.bitpacked_bytes;
-    out.codec = CodecKind::kInlineBitpacking;
-  }
+  if (s.can_pack && !none) out.push_back({CodecKind::kInlineBitpacking, s.bitpacked_bytes, "packed"});
   return out;
+}
+
+const Candidate& Smallest(const std::vector<Candidate>& candidates) {
+  return *std::min_element(candidates.begin(), candidates.end(),
+                           [](const Candidate& a, const Candidate& b) { return a.size < b.size; });
+}
+
+std::string Compared(const std::vector<Candidate>& candidates) {
+  std::string s;
+  for (const Candidate& c : candidates) s += fmt::format("{}{} {} bytes", s.empty() ? "; " : ", ", c.name, c.size);
+  return s;
 }
 
 }  // namespace
@@ -112,40 +117,37 @@ uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersi
 }
 
 Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersion version) {
-  Choice c;
+  constexpr uint64_t kMaxConstant = 1 << 30;
   if (s.num_values == s.num_nulls) return {LayoutKind::kConstant, CodecKind::kConstant, false, 0, "no value is valid"};
-  Sizes sizes = WithoutDictionary(s, hints);
-  if (version != FileVersion::kV2_1 && s.all_equal &&
-      (sizes.best == 0 || s.max_length + s.plain_level_bytes <= sizes.best + s.packed_level_bytes + kChunkOverhead)) {
+  const std::vector<Candidate> candidates = CandidatesFor(s, hints);
+  const Candidate& best = Smallest(candidates);
+  if (version != FileVersion::kV2_1 && s.all_equal && s.max_length < kMaxConstant &&
+      (best.size == 0 || s.max_length + s.plain_level_bytes <= best.size + s.packed_level_bytes + kChunkOverhead)) {
     return {LayoutKind::kConstant, CodecKind::kConstant, false, s.max_length, "every value is the same"};
   }
   if (s.variable_struct) {
-    return {LayoutKind::kFullZip, CodecKind::kVariablePackedStruct, false, sizes.plain,
-            "packed struct with fields of varying size"};
+    return {LayoutKind::kFullZip, best.codec, false, best.size, "packed struct with fields of varying size"};
   }
   if (s.keys) {
     return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, s.key_bytes + s.dictionary_bytes, "dictionary array"};
   }
   if (s.distinct) {
     uint64_t size = s.dictionary_bytes + s.key_bytes;
-    double limit = hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(sizes.best);
+    double limit = hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(best.size);
     if (static_cast<double>(size) < limit) {
       return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, size,
               fmt::format("{} distinct of {} values: {} bytes, {} without a dictionary", *s.distinct, s.num_values,
-                          size, sizes.best)};
+                          size, best.size)};
     }
   }
-  c.codec = s.composite ? (s.bits_per_value ? CodecKind::kFlat : CodecKind::kVariable) : sizes.codec;
-  c.estimated_size = s.composite ? sizes.plain : sizes.best;
-  bool zip = hints.full_zip.value_or(s.max_length >= kFullZipFrom);
-  c.layout = zip ? LayoutKind::kFullZip : LayoutKind::kMiniBlock;
-  if (zip && s.bits_per_value) {
-    c.codec = CodecKind::kFlat;
-    c.estimated_size = sizes.plain;
+  Choice c;
+  std::string why = hints.full_zip ? "structural-encoding asks" : fmt::format("longest value {} bytes", s.max_length);
+  if (hints.full_zip.value_or(s.max_length >= kFullZipFrom)) {
+    c = {LayoutKind::kFullZip, candidates[0].codec, false, candidates[0].size,
+         std::move(why)};  // zipped values stay plain
+  } else {
+    c = {LayoutKind::kMiniBlock, best.codec, false, best.size, why + Compared(candidates)};
   }
-  c.why = hints.full_zip ? "structural-encoding asks" : fmt::format("longest value {} bytes", s.max_length);
-  if (c.codec == CodecKind::kInlineBitpacking)
-    c.why += fmt::format("; packed {} bytes, flat {}", sizes.best, sizes.plain);
   c.why += Fallback(hints);
   return c;
 }

@@ -148,7 +148,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
  private:
   Status WriteBatch(const arrow::RecordBatch& batch) {
     PILUM_ASSIGN_OR_RETURN(auto arrays, MatchColumns(batch));
-    PILUM_ASSIGN_OR_RETURN(int64_t bytes, arrow::util::ReferencedBufferSize(batch));
+    int64_t bytes = arrow::util::ReferencedBufferSize(batch).ValueOr(arrow::util::TotalBufferSize(batch));
     int64_t per_row = std::max<int64_t>(1, bytes / std::max<int64_t>(1, batch.num_rows()));
     int64_t step = std::clamp<int64_t>(static_cast<int64_t>(options_.page_bytes) * 4 / per_row, 64, 1 << 20);
     for (int64_t at = 0; at < batch.num_rows(); at += step)

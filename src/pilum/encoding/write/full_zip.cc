@@ -88,6 +88,11 @@ EncodedPage FullZipPage(const PageContext& page) {
   data.reserve(page.slice.events * word_width +
                (variable ? page.slice.slots * length_width : page.slice.slots * value_bytes));
   uint64_t slot = page.slice.first_slot;
+  if (!indexed && word_width == 0 && validity.empty()) {  // the plain array
+    Append(&data, v.bytes.data() + slot * value_bytes, page.slice.slots * value_bytes);
+    out.buffers = {ToBuffer(std::move(data))};
+    return out;
+  }
   for (uint64_t e = 0; e < page.slice.events; ++e) {
     uint8_t code = page.slice.def[e], rep = page.slice.rep ? page.slice.rep[e] : start_level;
     if (indexed && rep == start_level) starts.push_back(data.size());
