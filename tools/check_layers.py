@@ -31,7 +31,7 @@ def layers():
 def main():
     allowed, checked, bad = layers(), 0, []
     for path in sorted(SRC.rglob("*")):
-        if path.suffix not in (".h", ".cc") or re.search(r"_(test|fuzz|benchmark)\.cc$", path.name):
+        if path.suffix not in (".h", ".cc") or re.search(r"(^|_)(test|fuzz|benchmark)(_|\.)", path.name):
             continue
         inside = path.relative_to(SRC)
         if len(inside.parts) == 1:
