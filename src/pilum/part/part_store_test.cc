@@ -100,6 +100,29 @@ Probe IsNull(const std::string& column) {
 
 const auto kIdName = schema({field("id", arrow::int64()), field("name", arrow::utf8())});
 
+// Rows that repeat until two parts of one input would be equal byte for byte: all of them count.
+TEST_F(PartStoreTest, EqualPartsOfOneInputBothCount) {
+  const int64_t n = 40'000;
+  auto one = FromJson(kIdName, R"([[7,"same"]])");
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches(4);
+  for (auto& batch : batches) {
+    arrow::ArrayVector columns;
+    for (const auto& column : one->columns()) {
+      columns.push_back(arrow::MakeArrayFromScalar(*column->GetScalar(0).ValueOrDie(), n).ValueOrDie());
+    }
+    batch = arrow::RecordBatch::Make(kIdName, n, columns);
+  }
+  PutOptions options;
+  options.target_part_bytes = 400'000;
+  auto first = TryPut(batches, options).ValueOrDie();
+  EXPECT_GE(first.new_parts, 2u);
+  EXPECT_EQ(first.rows_already_there, 0u);
+  EXPECT_EQ(Cells(Open(), "id").size(), 4u * n);
+  auto again = TryPut(batches, options).ValueOrDie();
+  EXPECT_EQ(again.rows_already_there, 4u * n);
+  EXPECT_EQ(Cells(Open(), "id").size(), 4u * n);
+}
+
 TEST_F(PartStoreTest, PutTwiceLeavesOnePart) {
   auto batch = FromJson(kIdName, R"([[1,"a"],[2,null],[3,"c"]])");
   auto first = Put(batch);

@@ -79,9 +79,10 @@ Status PartWriter::OpenPart(uint64_t first_row) {
   open->path = fmt::format("{}/part-{}.lance", spool_->path(), parts_opened_++);
   open->first_row = first_row;
   open->schema = schema_;
-  if (!options_.batch_id.empty()) {
+  // Two parts of one input may hold equal rows; where they begin keeps their bytes, and so their names, apart.
+  if (!options_.batch_id.empty() || first_row > 0) {
     auto metadata = schema_->metadata() ? schema_->metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
-    PILUM_RETURN_NOT_OK(metadata->Set(kBatchIdKey, options_.batch_id));
+    if (!options_.batch_id.empty()) PILUM_RETURN_NOT_OK(metadata->Set(kBatchIdKey, options_.batch_id));
     PILUM_RETURN_NOT_OK(metadata->Set(kBatchRowKey, std::to_string(first_row)));
     open->schema = schema_->WithMetadata(metadata);
   }
