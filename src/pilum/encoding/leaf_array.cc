@@ -133,11 +133,17 @@ namespace {
 
 bool IsSet(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
 
+template <typename T>
+PILUM_VECTORIZE T Largest(const T* keys, uint64_t n) {
+  T largest = 0;
+  for (uint64_t i = 0; i < n; ++i) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
 // Keys of valid slots must be below `items`; those of nulls become 0.
 template <typename T>
 bool ClampKeys(T* keys, uint64_t n, uint64_t items, const uint8_t* valid) {
-  T largest = 0;
-  for (uint64_t i = 0; i < n; ++i) largest = std::max(largest, keys[i]);
+  const T largest = Largest(keys, n);
   if (n == 0 || largest < items) return true;
   if (!valid) return false;
   for (uint64_t i = 0; i < n; ++i) {

@@ -106,7 +106,7 @@ int64_t BelowToBits(const uint16_t* levels, uint64_t n, uint16_t limit, uint8_t*
   return static_cast<int64_t>(n) - ones;
 }
 
-uint64_t CountEqual(const uint16_t* levels, uint64_t n, uint16_t value) {
+PILUM_VECTORIZE uint64_t CountEqual(const uint16_t* levels, uint64_t n, uint16_t value) {
   uint64_t total = 0;
   for (uint64_t i = 0; i < n;) {  // 16-bit counters over at most 32K values, so that the loop stays in 16-bit lanes
     uint64_t end = std::min(n, i + 32768);
@@ -117,7 +117,7 @@ uint64_t CountEqual(const uint16_t* levels, uint64_t n, uint16_t value) {
   return total;
 }
 
-uint64_t CountAtMost(const uint16_t* levels, uint64_t n, uint16_t value) {
+PILUM_VECTORIZE uint64_t CountAtMost(const uint16_t* levels, uint64_t n, uint16_t value) {
   uint64_t total = 0;
   for (uint64_t i = 0; i < n;) {
     uint64_t end = std::min(n, i + 32768);
@@ -128,22 +128,21 @@ uint64_t CountAtMost(const uint16_t* levels, uint64_t n, uint16_t value) {
   return total;
 }
 
-uint16_t MaxLevel(const uint16_t* levels, uint64_t n) {
+PILUM_VECTORIZE uint16_t MaxLevel(const uint16_t* levels, uint64_t n) {
   uint16_t m = 0;
   for (uint64_t i = 0; i < n; ++i) m = std::max(m, levels[i]);
   return m;
 }
 
-Status CheckLevels(const LevelPlan& plan, const Levels& levels) {
-  if (levels.def) {
-    uint16_t m = MaxLevel(levels.def.data(), levels.count);
-    if (m > plan.max_def) return BadBytes("definition level {}, where the page has {}", m, plan.max_def);
-  }
-  if (levels.rep) {
-    uint16_t m = MaxLevel(levels.rep.data(), levels.count);
-    if (m > plan.max_rep) return BadBytes("repetition level {}, where the page has {}", m, plan.max_rep);
-  }
+Status CheckLevels(const LevelPlan& plan, const uint16_t* rep, const uint16_t* def, uint64_t n) {
+  uint16_t r = rep ? MaxLevel(rep, n) : uint16_t{0}, d = def ? MaxLevel(def, n) : uint16_t{0};
+  if (d > plan.max_def) return BadBytes("definition level {}, where the page has {}", d, plan.max_def);
+  if (r > plan.max_rep) return BadBytes("repetition level {}, where the page has {}", r, plan.max_rep);
   return Status::OK();
+}
+
+Status CheckLevels(const LevelPlan& plan, const Levels& levels) {
+  return CheckLevels(plan, levels.rep.data(), levels.def.data(), levels.count);
 }
 
 std::vector<RowRange> SelectEvents(const uint16_t* rep, uint64_t n, uint16_t max_rep, const std::vector<RowRange>& rows,

@@ -72,6 +72,7 @@ uint16_t MaxLevel(const uint16_t* levels, uint64_t n);
 
 // Checks levels against the plan. Then: the validity of the leaf's visible slots.
 Status CheckLevels(const LevelPlan& plan, const Levels& levels);
+Status CheckLevels(const LevelPlan& plan, const uint16_t* rep, const uint16_t* def, uint64_t n);  // either may be null
 Result<Validity> LeafValidity(const LevelPlan& plan, const Levels& levels, arrow::MemoryPool* pool);
 // Wraps the leaf array (one entry a visible slot) into the column's array of `num_rows` rows. Consumes the levels.
 Result<std::shared_ptr<arrow::ArrayData>> Unravel(const LevelPlan& plan, Levels levels, uint64_t num_rows,

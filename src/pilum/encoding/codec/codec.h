@@ -24,6 +24,9 @@ Status BadBytes(fmt::format_string<A...> f, A&&... a) {
   return MakeError(ErrorKind::kCorrupt, fmt::format(f, std::forward<A>(a)...));
 }
 
+// For simple loops over arrays: -O2 leaves those of unknown length unvectorised.
+#define PILUM_VECTORIZE __attribute__((optimize("O3")))
+
 constexpr uint64_t kSlack = 64;
 // A read of one page may not give more than this (dictionaries and constants can claim far more than a file holds).
 constexpr uint64_t kMaxOutputBytes = uint64_t{4} << 30;
@@ -118,11 +121,15 @@ class FsstTable {
  public:
   static Result<FsstTable> Parse(std::string_view bytes);
   bool active() const { return active_; }  // false: values are stored as they are
-  // Decodes into out, which has room for 8 * in.size() bytes and slack. Returns the bytes written, or -1 for bad codes.
-  int64_t Decode(Bytes in, uint8_t* out) const;
+  // Whether every code of `in` (one value, or several in a row) has a symbol: to be asked before Decode.
+  bool CheckCodes(Bytes in) const;
+  // Decodes one value into out, which has room for 8 * in.size() bytes and slack. Returns the bytes written, or -1
+  // where the value ends inside an escape. `scalar`: by the reference kernel.
+  int64_t Decode(Bytes in, uint8_t* out, bool scalar = false) const;
 
  private:
-  bool active_ = false;
+  bool active_ = false, has_nul_ = true;
+  uint64_t num_symbols_ = 0;
   uint64_t symbols_[256] = {};
   uint8_t lengths_[256] = {};
 };
@@ -130,6 +137,8 @@ class FsstTable {
 // Offsets and bytes of variable-width values, growing. 32-bit offsets refuse to pass 2 GiB.
 class VariableOut {
  public:
+  // `reserve_bytes`: what the values will need, or kUnknown: it is judged from those that came so far.
+  static constexpr uint64_t kUnknown = UINT64_MAX;
   Status Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, arrow::MemoryPool* pool);
   // Room for `bytes` more (and slack) at the returned place.
   Result<uint8_t*> Reserve(uint64_t bytes) {

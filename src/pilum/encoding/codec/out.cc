@@ -73,6 +73,7 @@ Status VariableOut::Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, 
     offsets64_[0] = 0;
   else
     offsets32_[0] = 0;
+  if (reserve_bytes == kUnknown) reserve_bytes = 16 * 1024;
   PILUM_ASSIGN_OR_RETURN(data_, Allocate(reserve_bytes, pool));
   capacity_ = reserve_bytes + kSlack;
   return Status::OK();
@@ -81,7 +82,11 @@ Status VariableOut::Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, 
 Status VariableOut::Grow(uint64_t bytes) {
   auto need = CheckedAdd(used_ + kSlack, bytes);
   if (!need || *need > kMaxOutputBytes + (uint64_t{1} << 20)) return CheckOutput(UINT64_MAX, 8);
-  uint64_t to = std::max(*need, capacity_ * 2);
+  // As many bytes a value as so far, and an eighth.
+  double rest = static_cast<double>(max_count_ - count_) / static_cast<double>(count_ + 1);
+  double judged = static_cast<double>(used_) * std::min(1 + rest, 64.0) * 1.125;
+  uint64_t to = std::max(*need, std::min(static_cast<uint64_t>(judged), kMaxOutputBytes));
+  if (to < capacity_ + capacity_ / 4) to = capacity_ + capacity_ / 4;
   PILUM_RETURN_NOT_OK(data_->Resize(static_cast<int64_t>(to), /*shrink_to_fit=*/false));
   capacity_ = to;
   return Status::OK();
@@ -98,7 +103,7 @@ Status VariableOut::Append(Bytes value) {
 namespace {
 
 template <typename In, typename Out>
-void Rebase(const uint8_t* in, uint64_t n, uint64_t first, uint64_t base, Out* out) {
+PILUM_VECTORIZE void Rebase(const uint8_t* in, uint64_t n, uint64_t first, uint64_t base, Out* out) {
   for (uint64_t i = 0; i < n; ++i) {
     out[i] = static_cast<Out>(static_cast<uint64_t>(LoadLE<In>(in + i * sizeof(In))) - first + base);
   }
@@ -150,7 +155,7 @@ Result<DataBlock> VariableOut::Finish() {
 namespace {
 
 template <typename In>
-bool Ascending(const uint8_t* offsets, uint64_t from, uint64_t to) {
+PILUM_VECTORIZE bool Ascending(const uint8_t* offsets, uint64_t from, uint64_t to) {
   bool bad = false;
   for (uint64_t i = from; i < to; ++i) {
     bad |= LoadLE<In>(offsets + i * sizeof(In)) > LoadLE<In>(offsets + (i + 1) * sizeof(In));

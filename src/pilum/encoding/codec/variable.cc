@@ -17,7 +17,7 @@ class VariableDecoder : public ValueDecoder {
     if (spec.max_count / 2 > spec.input_bytes) {  // each value has an offset of 4 or 8 bytes
       return BadBytes("{} values cannot lie in {} bytes", spec.max_count, spec.input_bytes);
     }
-    return out_.Init(spec.wide, spec.max_count, spec.input_bytes * (table_.active() ? 3 : 1), spec.pool);
+    return out_.Init(spec.wide, spec.max_count, table_.active() ? VariableOut::kUnknown : spec.input_bytes, spec.pool);
   }
   int num_buffers() const override { return 1; }
 
@@ -44,12 +44,13 @@ class VariableDecoder : public ValueDecoder {
       return width_ == 4 ? LoadAt<uint32_t>(in.data() + i * 4) : LoadAt<uint64_t>(in.data() + i * 8);
     };
     uint64_t at = offset(r.begin);
+    if (!table_.CheckCodes(in.subspan(at, offset(r.end) - at))) return BadBytes("an FSST code without a symbol");
     // Room for the whole run at once: an encoded byte gives 8 at most.
     PILUM_ASSIGN_OR_RETURN(uint8_t * out, out_.Reserve((offset(r.end) - at) * 8));
     for (uint64_t i = r.begin; i < r.end; ++i) {
       uint64_t end = offset(i + 1);
       int64_t wrote = table_.Decode(in.subspan(at, end - at), out);
-      if (wrote < 0) return BadBytes("value {} ends inside an FSST escape or uses a code without a symbol", i);
+      if (wrote < 0) return BadBytes("value {} ends inside an FSST escape", i);
       out_.Push(static_cast<uint64_t>(wrote));
       out += wrote;
       at = end;

@@ -204,8 +204,8 @@ class ValueChain {
       if (s.kind == CodecKind::kGeneral) {
         PILUM_RETURN_NOT_OK(codec::DecompressInto(s.scheme, value, to, size));
       } else {
-        int64_t wrote = s.table.Decode(value, to);
-        if (wrote < 0) return BadBytes("a value uses an FSST code without a symbol");
+        int64_t wrote = s.table.CheckCodes(value) ? s.table.Decode(value, to) : -1;
+        if (wrote < 0) return BadBytes("a value ends inside an FSST escape or uses a code without a symbol");
         size = static_cast<uint64_t>(wrote);
       }
       if (last) {
@@ -233,7 +233,8 @@ class VariableSink : public ValueSink {
   Status Init(const CodecDesc& codec, const DecodeSpec& spec) {
     PILUM_RETURN_NOT_OK(chain_.Init(codec, spec.pool));
     max_count_ = spec.max_count;
-    return out_.Init(spec.wide, spec.max_count, spec.input_bytes, spec.pool);
+    const bool plain = codec.kind == CodecKind::kVariable;
+    return out_.Init(spec.wide, spec.max_count, plain ? spec.input_bytes : codec::VariableOut::kUnknown, spec.pool);
   }
   Status Append(Bytes value) override {
     if (out_.count() >= max_count_) return BadBytes("more values than the page holds");
