@@ -207,14 +207,20 @@ Result<Operand> Binder::BindArith(const Expr& e) {
         type = beside;
       }
     }
-    PILUM_ASSIGN_OR_RETURN(ValuePtr v, type ? AsValueOf(args[i], type) : AsValue(args[i]));
+    Operand part = args[i];
+    if (part.literal && part.literal->kind == Literal::Kind::kInterval) part.literal->months = 0;  // added below
+    PILUM_ASSIGN_OR_RETURN(ValuePtr v, type ? AsValueOf(part, type) : AsValue(part));
     values.push_back(std::move(v));
   }
   if (args.size() == 2 && (e.name == "+" || e.name == "-")) {
     for (const auto& o : args) {
-      if (o.literal && o.literal->kind == Literal::Kind::kInterval && o.literal->months != 0) {
-        return NotYetAt(o.pos, "arithmetic with months is");
-      }
+      if (!o.literal || o.literal->kind != Literal::Kind::kInterval || o.literal->months == 0) continue;
+      const bool first = &o == &args[0];
+      if (first && e.name == "-") return ErrorAt(o.pos, "nothing can be taken from months");
+      auto moved = MakeMonths(values[first ? 1 : 0], e.name == "-" ? -o.literal->months : o.literal->months);
+      if (!moved.ok()) return WithContext(fmt::format("at {}", e.pos), moved.status());
+      if (o.literal->nanos == 0) return Operand{std::nullopt, std::move(*moved), nullptr, e.pos};
+      values[first ? 1 : 0] = std::move(*moved);
     }
   }
   auto made = e.kind == Expr::Kind::kNegate ? MakeNegate(values[0])

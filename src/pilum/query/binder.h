@@ -82,6 +82,7 @@ Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector
 // arithmetic.cc, cast.cc, choice.cc
 Result<ValuePtr> MakeArith(const std::string& op, ValuePtr a, ValuePtr b);   // errors without a position
 Result<ValuePtr> MakeNegate(ValuePtr a);
+Result<ValuePtr> MakeMonths(ValuePtr a, int64_t months);  // calendar months on the wall clock of the zone
 Result<ValuePtr> MakeConcat(std::vector<ValuePtr> parts, bool skip_null);
 Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size_t pos);
 Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type);

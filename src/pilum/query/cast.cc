@@ -2,6 +2,7 @@
 #include <arrow/compute/api.h>
 
 #include "pilum/query/binder.h"
+#include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -30,12 +31,16 @@ const std::vector<NamedType>& Types() {
 
 class Cast : public ValueExpr {
  public:
-  Cast(ValuePtr value, std::shared_ptr<arrow::DataType> type) : ValueExpr(std::move(type)), value_(std::move(value)) {}
+  Cast(ValuePtr value, std::shared_ptr<arrow::DataType> type, std::shared_ptr<const Zone> zone)
+      : ValueExpr(std::move(type)), value_(std::move(value)), zone_(std::move(zone)) {}
   std::string ToString() const override { return fmt::format("CAST({} AS {})", value_->ToString(), type()->ToString()); }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*value_, in));
     if (array->type_id() == arrow::Type::NA) return arrow::MakeArrayOfNull(type(), in.rows);
+    if (zone_) {
+      PILUM_ASSIGN_OR_RETURN(array, zone_->ToWall(array));
+    }
     const bool to_text = DomainOf(*type()) == Domain::kText;
     const bool widening = arrow::is_integer(array->type_id()) && arrow::is_integer(type()->id());
     if (to_text || widening) {
@@ -55,6 +60,7 @@ class Cast : public ValueExpr {
 
  private:
   ValuePtr value_;
+  std::shared_ptr<const Zone> zone_;  // of the value, where the result is on its wall clock
 };
 
 }  // namespace
@@ -97,7 +103,7 @@ Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size
 Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type) {
   const auto from = PlainType(value->type());
   if (from->Equals(*type)) return value;
-  if (from->id() == arrow::Type::NA) return std::make_shared<Cast>(std::move(value), std::move(type));
+  if (from->id() == arrow::Type::NA) return std::make_shared<Cast>(std::move(value), std::move(type), nullptr);
   const Domain a = DomainOf(*from), b = DomainOf(*type);
   if (a == Domain::kNone) return Unsupported("CAST of {} is not supported yet", from->ToString());
   auto is_number = [](const arrow::DataType& t) {
@@ -109,15 +115,16 @@ Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type)
                         (a == Domain::kBinary && b == Domain::kBinary) || (temporal_a && temporal_b) ||
                         (from->id() == arrow::Type::BOOL && arrow::is_integer(type->id())) ||
                         (arrow::is_integer(from->id()) && type->id() == arrow::Type::BOOL);
-  // A zoned timestamp's date and time are those of its zone, which this conversion does not look up yet.
-  auto zoned = [](const arrow::DataType& t) {
-    return t.id() == arrow::Type::TIMESTAMP && !static_cast<const arrow::TimestampType&>(t).timezone().empty();
-  };
-  if (zoned(*from) && temporal_b && !zoned(*type)) {
-    return Unsupported("CAST of {} to {} is not supported yet", from->ToString(), type->ToString());
-  }
   if (!possible) return QueryError("{} cannot be cast to {}", from->ToString(), type->ToString());
-  return std::make_shared<Cast>(std::move(value), std::move(type));
+  // A zoned timestamp's date, time and zone-less form are those on its wall clock.
+  auto zone_of = [](const arrow::DataType& t) {
+    return t.id() == arrow::Type::TIMESTAMP ? static_cast<const arrow::TimestampType&>(t).timezone() : std::string();
+  };
+  std::shared_ptr<const Zone> zone;
+  if (!zone_of(*from).empty() && temporal_b && zone_of(*type).empty()) {
+    PILUM_ASSIGN_OR_RETURN(zone, Zone::Load(zone_of(*from)));
+  }
+  return std::make_shared<Cast>(std::move(value), std::move(type), std::move(zone));
 }
 
 }  // namespace pilum

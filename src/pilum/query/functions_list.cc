@@ -1,4 +1,6 @@
 // Lists: array_has and its kin against literals, and cardinality. Elements are tested as a column of their type would be.
+#include <arrow/compute/api.h>
+
 #include "pilum/query/functions.h"
 #include "pilum/values/value_builder.h"
 
@@ -32,12 +34,15 @@ bool IsList(const std::shared_ptr<arrow::DataType>& type) {
   return id == arrow::Type::LIST || id == arrow::Type::LARGE_LIST || id == arrow::Type::FIXED_SIZE_LIST;
 }
 
-// The items of the lists as the one column of a batch, so that a set test can run over them.
+// The items of the lists as a column of a batch, so that a test of a column can run over them.
 class Items : public ValueExpr {
  public:
-  explicit Items(std::shared_ptr<arrow::DataType> type) : ValueExpr(std::move(type)) {}
-  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override { return in.batch.column(0); }
-  std::string ToString() const override { return "item"; }
+  explicit Items(std::shared_ptr<arrow::DataType> type, int at = 0) : ValueExpr(std::move(type)), at_(at) {}
+  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override { return in.batch.column(at_); }
+  std::string ToString() const override { return at_ == 0 ? "item" : "value"; }
+
+ private:
+  int at_;
 };
 
 // all: every test must hold for some element; else one test must. A row is NULL only where its list is.
@@ -77,6 +82,55 @@ class ListHas : public BoolExpr {
   bool all_;
 };
 
+// array_has(list, value) with a value that differs by row: each element is compared beside its row's value.
+class ListHasValue : public BoolExpr {
+ public:
+  ListHasValue(std::shared_ptr<const Node> node, ValuePtr list, ValuePtr value, BoolPtr equal)
+      : BoolExpr(std::move(node)), list_(std::move(list)), value_(std::move(value)), equal_(std::move(equal)) {}
+
+  Result<Tri> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto array, list_->Eval(in));
+    PILUM_ASSIGN_OR_RETURN(ListView v, ViewOf(std::move(array)));
+    PILUM_ASSIGN_OR_RETURN(auto value, EvalPlain(*value_, in));
+    arrow::Int64Builder item_of, row_of;
+    for (int64_t i = 0; i < in.rows; ++i) {
+      if (v.list->IsNull(i) || value->IsNull(i)) continue;
+      auto [from, to] = v.span(i);
+      for (int64_t k = from; k < to; ++k) {
+        PILUM_RETURN_NOT_OK(item_of.Append(k));
+        PILUM_RETURN_NOT_OK(row_of.Append(i));
+      }
+    }
+    PILUM_ASSIGN_OR_RETURN(auto item_index, item_of.Finish());
+    PILUM_ASSIGN_OR_RETURN(auto row_index, row_of.Finish());
+    PILUM_ASSIGN_OR_RETURN(auto plain_items, Plain(v.items));
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum items, arrow::compute::Take(plain_items, item_index));
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum values, arrow::compute::Take(value, row_index));
+    const arrow::ArrayVector columns = {items.make_array(), values.make_array()};
+    auto batch = arrow::RecordBatch::Make(
+        arrow::schema({arrow::field("item", columns[0]->type()), arrow::field("value", columns[1]->type())}), row_index->length(), columns);
+    EvalContext inner{*batch, in.ctx, row_index->length(), {}};
+    PILUM_ASSIGN_OR_RETURN(Tri t, equal_->Eval(inner));
+    Tri out = Tri::Null(in.rows);
+    for (int64_t i = 0; i < in.rows; ++i) {
+      if (v.list->IsValid(i) && value->IsValid(i)) out.is_false[static_cast<size_t>(i / 64)] |= uint64_t{1} << (i % 64);
+    }
+    const auto& rows = static_cast<const arrow::Int64Array&>(*row_index);
+    for (int64_t k = 0; k < rows.length(); ++k) {
+      if ((t.is_true[static_cast<size_t>(k / 64)] >> (k % 64) & 1) == 0) continue;
+      const auto word = static_cast<size_t>(rows.Value(k) / 64);
+      const uint64_t bit = uint64_t{1} << (rows.Value(k) % 64);
+      out.is_true[word] |= bit;
+      out.is_false[word] &= ~bit;
+    }
+    return out;
+  }
+
+ private:
+  ValuePtr list_, value_;
+  BoolPtr equal_;
+};
+
 class Cardinality : public ValueExpr {
  public:
   explicit Cardinality(ValuePtr list) : ValueExpr(arrow::int64()), list_(std::move(list)) {}
@@ -110,7 +164,15 @@ Result<Operand> BindArrayHas(FunctionCall f) {
   if (list.literal) return NotYetAt(list.pos, "a list literal as the first argument is");
   if (!list.value || !IsList(list.value->type())) return WrongArgument(f, 0, "a list");
   auto item_type = static_cast<const arrow::BaseListType&>(*PlainType(list.value->type())).value_type();
-  if (!f.args[1].literal) return NotYetAt(f.args[1].pos, "searching a list for a value that is not a literal is");
+  if (!f.args[1].literal) {
+    if (!one) return NotYetAt(f.args[1].pos, "a list that is not a literal as the second argument is");
+    PILUM_ASSIGN_OR_RETURN(ValuePtr value, f.binder.AsValue(f.args[1]));
+    PILUM_ASSIGN_OR_RETURN(BoolPtr equal, MakeCompare("=", std::make_shared<Items>(PlainType(item_type)),
+                                                      std::make_shared<Items>(PlainType(value->type()), 1)));
+    auto node = std::make_shared<BoundPredicate::Node>();
+    node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), value->ToString());
+    return Boolean(std::make_shared<ListHasValue>(std::move(node), list.value, std::move(value), std::move(equal)), f.call.pos);
+  }
   const bool is_list = f.args[1].literal->kind == Literal::Kind::kList;
   if (one == is_list) return WrongArgument(f, 1, one ? "a value" : "a list");
   auto item = std::make_shared<Items>(item_type);

@@ -1,4 +1,4 @@
-// date_trunc and date_part on the wall clock of the column's zone; to_timestamp; arrow_cast.
+// date_trunc, date_part and months on the wall clock of the column's zone; to_timestamp; arrow_cast.
 #include "pilum/query/functions.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
@@ -93,6 +93,52 @@ class TimeFunction : public ValueExpr {
   std::shared_ptr<const Zone> zone_;
 };
 
+// The same day of another month, or that month's last day.
+std::optional<Int128> MoveMonths(Int128 wall, int64_t months) {
+  const auto days = static_cast<int64_t>(FloorDiv(wall, kNanosPerDay));
+  const CivilDate c = CivilFromDays(days);
+  const int64_t month = c.year * 12 + (c.month - 1) + months;
+  const int64_t year = FloorDiv<int64_t>(month, 12);
+  if (year < -200'000 || year > 200'000) return std::nullopt;
+  const int m = static_cast<int>(month - year * 12) + 1;
+  const int64_t moved = DaysFromCivil(year, m, std::min(c.day, DaysInMonth(year, m)));
+  return wall + (moved - days) * kNanosPerDay;
+}
+
+class Months : public ValueExpr {
+ public:
+  Months(ValuePtr value, int64_t months, std::shared_ptr<const Zone> zone)
+      : ValueExpr(PlainType(value->type())), value_(std::move(value)), months_(months), zone_(std::move(zone)) {}
+  std::string ToString() const override { return fmt::format("({} + {} months)", value_->ToString(), months_); }
+
+  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
+    PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*value_, in));
+    if (zone_) {
+      PILUM_ASSIGN_OR_RETURN(array, zone_->ToWall(array));
+    }
+    PILUM_ASSIGN_OR_RETURN(auto ints, IntsOf(*array));
+    const Int128 unit = NanosPerUnit(*type());
+    const IntRange range = IntRangeOf(*type());
+    std::vector<std::optional<Value>> out(ints.size());
+    for (size_t i = 0; i < ints.size(); ++i) {
+      if (array->IsNull(static_cast<int64_t>(i))) continue;
+      auto moved = MoveMonths(ints[i] * unit, months_);
+      if (moved && zone_) {
+        PILUM_ASSIGN_OR_RETURN(moved, zone_->ToInstant(*moved));
+      }
+      if (!moved) continue;
+      const Int128 v = FloorDiv<Int128>(*moved, unit);
+      if (v >= range.min && v <= range.max) out[i] = Value::Int(v);
+    }
+    return MakeArrayOf(type(), out);
+  }
+
+ private:
+  ValuePtr value_;
+  int64_t months_;
+  std::shared_ptr<const Zone> zone_;
+};
+
 Result<Operand> BindTime(FunctionCall f, bool truncate, const std::vector<std::string>& fields) {
   if (IsNullOperand(f.args[1])) return NullOperand(f.call.pos);
   const auto& l = f.args[0].literal;
@@ -116,6 +162,18 @@ Result<Operand> BindTime(FunctionCall f, bool truncate, const std::vector<std::s
 }
 
 }  // namespace
+
+Result<ValuePtr> MakeMonths(ValuePtr value, int64_t months) {
+  const auto type = PlainType(value->type());
+  if (!arrow::is_date(type->id()) && type->id() != arrow::Type::TIMESTAMP) {
+    return QueryError("months can be added to dates and timestamps only, not to {}", type->ToString());
+  }
+  std::shared_ptr<const Zone> zone;
+  if (!ZoneOf(*type).empty()) {
+    PILUM_ASSIGN_OR_RETURN(zone, Zone::Load(ZoneOf(*type)));
+  }
+  return std::make_shared<Months>(std::move(value), months, std::move(zone));
+}
 
 Result<Operand> BindDateTrunc(FunctionCall f) {
   return BindTime(std::move(f), true,

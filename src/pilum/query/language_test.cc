@@ -324,6 +324,13 @@ TEST(Lists, ArrayHas) {
   EXPECT_EQ(Truth(BatchOf({{"l", b->column(0)->Slice(2)}}), "array_has(l, 'a')"), "-F");
 }
 
+TEST(Lists, ArrayHasAValueOfTheRow) {
+  auto b = BatchOf({{"l", Json(arrow::list(arrow::int32()), "[[1, null], [2], null, [], [3, 4]]")},
+                    {"x", Json(arrow::float64(), "[1, 3, 1, 1, null]")}});
+  EXPECT_EQ(Truth(b, "array_has(l, x)"), "TF-F-");
+  EXPECT_EQ(Truth(b, "array_has(l, x - 1)"), "FT-F-");
+}
+
 TEST(Lists, EqualsOnListsStructsAndMapsIsRefused) {
   auto l = One("l", arrow::list(arrow::int64()), "[[1]]");
   EXPECT_NE(BindError(l, "l = [1]").find("at 3: l is list"), std::string::npos);
@@ -391,6 +398,22 @@ TEST(Time, DurationsCompareWithIntervalsOfDaysAndSmaller) {
   auto ts = BatchOf({{"a", Json(arrow::timestamp(TimeUnit::SECOND), "[0, 86400]")}, {"b", Json(arrow::timestamp(TimeUnit::MILLI), "[86400000, 0]")}});
   EXPECT_EQ(Truth(ts, "b - a = INTERVAL '1 day'"), "TF");
   EXPECT_EQ(Truth(ts, "a + INTERVAL '1 day' = b"), "TF");
+}
+
+TEST(Time, MonthsOnlyInCalendarArithmetic) {
+  auto b = BatchOf({{"d", Json(arrow::date32(), "[19753, 19782]")},  // 2024-01-31, 2024-02-29
+                    {"z", Json(arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1707541200, null]")}});  // 2024-02-10 00:00
+  EXPECT_EQ(Truth(b, "d + INTERVAL '1 month' = date '2024-02-29'"), "TF");
+  EXPECT_EQ(Truth(b, "d - INTERVAL '1 year' = '2023-02-28'"), "FT");
+  EXPECT_EQ(Truth(b, "d + INTERVAL '1 month 1 day' = '2024-03-01'"), "TF");
+  EXPECT_EQ(Truth(b, "z + INTERVAL '2 months' = '2024-04-10 00:00'"), "T-");  // over the change of clocks
+}
+
+TEST(Time, CastsOfZonedTimestampsAreOnTheWall) {
+  auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1704855600, null]");  // 2024-01-09 22:00 there
+  EXPECT_EQ(Truth(b, "CAST(z AS date) = '2024-01-09'"), "T-");
+  EXPECT_EQ(Truth(b, "z::time = '22:00'"), "T-");
+  EXPECT_EQ(Truth(b, "z::timestamp = '2024-01-09 22:00'"), "T-");
 }
 
 // ---- NULL

@@ -180,6 +180,10 @@ Result<std::optional<Value>> CastLiteral(const Literal& l, const std::shared_ptr
     }
     return std::optional<Value>(Value::Binary(l.bytes));
   }
+  if (l.kind == Literal::Kind::kTimestamp && arrow::is_time(type->id())) {
+    const Int128 in_day = l.nanos - FloorDiv(l.nanos, kNanosPerDay) * kNanosPerDay;
+    return std::optional<Value>(Value::Int(in_day / NanosPerUnit(*type)));
+  }
   Literal untyped = l;
   untyped.type = nullptr;
   auto place = PlaceOf(untyped, full);
