@@ -44,6 +44,7 @@ void ColumnCollector::CloseChunk() {
 
 void ColumnCollector::Finish() {
   if (open_rows_ > 0) CloseChunk();
+  distinct_.Flush();
   bounds_.domain = zones_.domain;
   bounds_.is_unsigned = zones_.is_unsigned;
   bounds_.scale = zones_.scale;
@@ -70,7 +71,7 @@ class NullCollector final : public ColumnCollector {
 class RecentWords {
  public:
   bool Seen(uint64_t v) {
-    Slot& s = slots_[(v * 0x9E3779B97F4A7C15ull) >> 54];
+    Slot& s = slots_[(v * 0x9E3779B97F4A7C15ull) >> 56];
     if (s.used && s.value == v) return true;
     s = {v, true};
     return false;
@@ -81,7 +82,7 @@ class RecentWords {
     uint64_t value = 0;
     bool used = false;
   };
-  std::array<Slot, 1024> slots_;
+  std::array<Slot, 256> slots_;
 };
 
 // Everything whose normal form is one integer of at most 64 bits. T is what the bounds are kept in: int64_t or
@@ -375,6 +376,7 @@ class DictionaryCollector final : public ColumnCollector {
     bounds_.chunk_rows = shape.chunk_rows;
     bounds_.nulls = shape.nulls;
     distinct_ = std::move(values_->distinct_);
+    distinct_.Flush();
   }
 
  private:

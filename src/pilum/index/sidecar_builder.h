@@ -19,7 +19,7 @@ class SidecarBuilder {
   static constexpr uint64_t kHeaderFloor = 32 << 10;    // always allowed; above it, a tenth of the .idx
   static constexpr uint64_t kMaxDistinct = 1 << 20;     // a column; see docs/formats/sidecar.md
   static constexpr uint64_t kDistinctBudget = 8 << 20;  // all columns
-  static constexpr uint64_t kMinDistinct = 4096;
+  static constexpr uint64_t kMinDistinct = 1024;
 
   explicit SidecarBuilder(const arrow::Schema& schema);
 
