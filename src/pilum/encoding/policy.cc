@@ -122,7 +122,7 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
   const std::vector<Candidate> candidates = CandidatesFor(s, hints);
   const Candidate& best = Smallest(candidates);
   if (version != FileVersion::kV2_1 && s.all_equal && s.max_length < kMaxConstant &&
-      (best.size == 0 || s.max_length + s.plain_level_bytes <= best.size + s.packed_level_bytes + kChunkOverhead)) {
+      s.max_length + s.plain_level_bytes <= best.size + s.packed_level_bytes + kChunkOverhead) {
     return {LayoutKind::kConstant, CodecKind::kConstant, false, s.max_length, "every value is the same"};
   }
   if (s.variable_struct) {

@@ -24,7 +24,8 @@ struct Options {
 
 Result<std::string> WriteTable(const std::shared_ptr<arrow::Table>& table, const Options& options = {}) {
   BufferPtr bytes;
-  PILUM_ASSIGN_OR_RETURN(auto writer, FileWriter::Make(MakeMemorySink("t.lance", &bytes), table->schema(), options.write));
+  PILUM_ASSIGN_OR_RETURN(auto writer,
+                         FileWriter::Make(MakeMemorySink("t.lance", &bytes), table->schema(), options.write));
   arrow::TableBatchReader reader(*table);
   if (options.batch) reader.set_chunksize(options.batch);
   std::shared_ptr<arrow::RecordBatch> b;
@@ -44,19 +45,39 @@ Result<std::string> WriteColumn(const std::shared_ptr<arrow::Array>& array, File
 
 std::string Unhex(std::string_view hex) {
   std::string out;
-  for (size_t i = 0; i < hex.size(); i += 2) out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  for (size_t i = 0; i < hex.size(); i += 2)
+    out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return out;
 }
 
 TEST(FileWriter, SmallestFile) {
   std::string got = WriteColumn(Json(arrow::int32(), "[1,2,3]"), FileVersion::kV2_1).ValueOrDie();
-  std::string want = Unhex("2000") + std::string(62, 'H') + Unhex("00000c00fefefefe010000000200000003000000fefefefe") + std::string(40, 'H');
-  want += Unhex("0a1b0a1912016120ffffffffffffffffff012a05696e74333230013801" "1003");
+  std::string want = Unhex("2000") + std::string(62, 'H') + Unhex("00000c00fefefefe010000000200000003000000fefefefe") +
+                     std::string(40, 'H');
+  want += Unhex(
+      "0a1b0a1912016120ffffffffffffffffff012a05696e74333230013801"
+      "1003");
   want += Unhex("0a2912270a250a1f") + "/lance.encodings.ColumnEncoding" + Unhex("12020a00");
-  want += Unhex("12400a020040120202181803" "223412320a30" "0a1d") + "/lance.encodings21.PageLayout" + Unhex("120f0a0d" "1a040a020820" "320101" "3801" "4803");
+  want += Unhex(
+              "12400a020040120202181803"
+              "223412320a30"
+              "0a1d") +
+          "/lance.encodings21.PageLayout" +
+          Unhex(
+              "120f0a0d"
+              "1a040a020820"
+              "320101"
+              "3801"
+              "4803");
   ASSERT_EQ(got.size(), 340u);
   EXPECT_EQ(got.substr(0, want.size()), want);
-  EXPECT_EQ(got.substr(300), Unhex("9f00000000000000" "0c01000000000000" "1c01000000000000" "01000000" "01000000" "02000100") + "LANC");
+  EXPECT_EQ(got.substr(300), Unhex("9f00000000000000"
+                                   "0c01000000000000"
+                                   "1c01000000000000"
+                                   "01000000"
+                                   "01000000"
+                                   "02000100") +
+                                 "LANC");
 }
 
 std::shared_ptr<arrow::Table> Mixed(int rows, bool maps) {
@@ -68,7 +89,8 @@ std::shared_ptr<arrow::Table> Mixed(int rows, bool maps) {
     ints += sep + maybe(std::to_string(rng()));
     strings += sep + maybe("\"" + std::string(rng() % 40, 'x') + std::to_string(rng() % 100) + "\"");
     std::string l;
-    for (unsigned k = 0, n = rng() % 4; k < n; ++k) l += (k ? "," : "") + maybe("[" + maybe(std::to_string(rng() % 100)) + ",\"" + std::to_string(k) + "\"]");
+    for (unsigned k = 0, n = rng() % 4; k < n; ++k)
+      l += (k ? "," : "") + maybe("[" + maybe(std::to_string(rng() % 100)) + ",\"" + std::to_string(k) + "\"]");
     lists += sep + maybe("[" + l + "]");
     dicts += sep + maybe("\"d" + std::to_string(rng() % 20) + "\"");
     blobs += sep + maybe("\"" + std::string(rng() % 300, 'b') + "\"");
@@ -76,10 +98,11 @@ std::shared_ptr<arrow::Table> Mixed(int rows, bool maps) {
   }
   auto list = arrow::list(arrow::struct_({arrow::field("x", arrow::int16()), arrow::field("y", arrow::utf8())}));
   auto dict = arrow::dictionary(arrow::int32(), arrow::utf8());
-  arrow::FieldVector fields{arrow::field("i", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("l", list),
-                            arrow::field("b", arrow::large_binary(), true, arrow::key_value_metadata({"lance-encoding:blob"}, {"true"}))};
-  arrow::ArrayVector arrays{Json(arrow::int64(), ints + "]"), Json(arrow::utf8(), strings + "]"), Json(list, lists + "]"),
-                            Json(arrow::large_binary(), blobs + "]")};
+  arrow::FieldVector fields{
+      arrow::field("i", arrow::int64()), arrow::field("s", arrow::utf8()), arrow::field("l", list),
+      arrow::field("b", arrow::large_binary(), true, arrow::key_value_metadata({"lance-encoding:blob"}, {"true"}))};
+  arrow::ArrayVector arrays{Json(arrow::int64(), ints + "]"), Json(arrow::utf8(), strings + "]"),
+                            Json(list, lists + "]"), Json(arrow::large_binary(), blobs + "]")};
   fields.push_back(arrow::field("d", dict));
   arrays.push_back(Json(dict, dicts + "]"));
   if (maps) {
@@ -93,7 +116,8 @@ TEST(FileWriter, SameBytesHoweverBatched) {
   for (auto version : {FileVersion::kV2_1, FileVersion::kV2_2}) {
     auto table = Mixed(3000, version == FileVersion::kV2_2);
     std::string whole = WriteTable(table, {{version, 9000}}).ValueOrDie();
-    for (int64_t batch : {1, 13, 100, 1024}) EXPECT_EQ(WriteTable(table, {{version, 9000}, batch}).ValueOrDie(), whole) << batch;
+    for (int64_t batch : {1, 13, 100, 1024})
+      EXPECT_EQ(WriteTable(table, {{version, 9000}, batch}).ValueOrDie(), whole) << batch;
   }
 }
 
@@ -126,6 +150,18 @@ TEST(FileWriter, ReadsBack) {
   }
 }
 
+TEST(FileWriter, EmptyStructs) {
+  auto type = arrow::struct_({arrow::field("e", arrow::struct_({})), arrow::field("i", arrow::int8())});
+  auto array = Json(type, "[[{},1],[{},null]]");
+  ReadContext ctx;
+  auto source = MakeMemorySource("t.lance", arrow::Buffer::FromString(WriteColumn(array).ValueOrDie()));
+  auto reader = FileReader::Open(source, ctx).ValueOrDie();
+  auto back = reader->ReadTable(std::nullopt, RowSet::Range(0, 2), ctx).ValueOrDie();
+  EXPECT_TRUE(back->column(0)->chunk(0)->Equals(array)) << back->ToString();
+  auto null = WriteColumn(Json(type, "[null]")).status();
+  EXPECT_EQ(KindOf(null), ErrorKind::kUnsupported) << null.ToString();
+}
+
 TEST(FileWriter, EmptyAndGlobalBuffers) {
   BufferPtr bytes;
   auto schema = arrow::schema({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())});
@@ -144,13 +180,15 @@ TEST(FileWriter, EmptyAndGlobalBuffers) {
 
 TEST(FileWriter, MatchesColumnsByName) {
   auto schema = arrow::schema({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())});
-  auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("b", arrow::utf8_view()), arrow::field("a", arrow::int32())}), 2,
-                                        {Json(arrow::utf8_view(), R"(["x","a string of more than twelve bytes"])"), Json(arrow::int32(), "[1,2]")});
+  auto batch = arrow::RecordBatch::Make(
+      arrow::schema({arrow::field("b", arrow::utf8_view()), arrow::field("a", arrow::int32())}), 2,
+      {Json(arrow::utf8_view(), R"(["x","a string of more than twelve bytes"])"), Json(arrow::int32(), "[1,2]")});
   BufferPtr bytes, same;
   auto writer = FileWriter::Make(MakeMemorySink("t.lance", &bytes), schema, {}).ValueOrDie();
   ASSERT_TRUE(writer->Write(*batch).ok());
   ASSERT_TRUE(writer->Finish().ok());
-  auto straight = arrow::RecordBatch::Make(schema, 2, {batch->column(1), Json(arrow::utf8(), R"(["x","a string of more than twelve bytes"])")});
+  auto straight = arrow::RecordBatch::Make(
+      schema, 2, {batch->column(1), Json(arrow::utf8(), R"(["x","a string of more than twelve bytes"])")});
   writer = FileWriter::Make(MakeMemorySink("t.lance", &same), schema, {}).ValueOrDie();
   ASSERT_TRUE(writer->Write(*straight).ok());
   ASSERT_TRUE(writer->Finish().ok());
@@ -168,7 +206,8 @@ TEST(FileWriter, MatchesColumnsByName) {
 TEST(FileWriter, RefusesTheSchemaAtOnce) {
   auto refused = [](const std::shared_ptr<arrow::DataType>& type, FileVersion version) {
     BufferPtr bytes;
-    auto st = FileWriter::Make(MakeMemorySink("t.lance", &bytes), arrow::schema({arrow::field("col", type)}), {version}).status();
+    auto st = FileWriter::Make(MakeMemorySink("t.lance", &bytes), arrow::schema({arrow::field("col", type)}), {version})
+                  .status();
     EXPECT_EQ(KindOf(st), ErrorKind::kUnsupported) << type->ToString() << " " << st.ToString();
     EXPECT_NE(st.message().find("col"), std::string::npos) << st.message();
   };
@@ -178,6 +217,7 @@ TEST(FileWriter, RefusesTheSchemaAtOnce) {
   for (auto v : {FileVersion::kV2_1, FileVersion::kV2_2}) {
     refused(arrow::fixed_size_list(arrow::utf8(), 2), v);
     refused(arrow::list(arrow::struct_({})), v);
+    refused(arrow::fixed_size_binary(0), v);
     refused(arrow::list_view(arrow::int8()), v);
     refused(arrow::month_day_nano_interval(), v);
     refused(arrow::run_end_encoded(arrow::int32(), arrow::int8()), v);

@@ -203,8 +203,8 @@ Status CheckColumn(const LeafColumn& column, const LeafKind& kind, const PageWri
       column.num_list_layers() > 0) {
     return Unsupported("field '{}': an empty struct inside a list", column.name);
   }
-  if (kind.kind == ValueKind::kFixed && kind.width == 0 && v21) {
-    return Unsupported("field '{}': {} needs file version 2.2", column.name, column.leaf->type()->ToString());
+  if (kind.kind == ValueKind::kFixed && kind.width == 0) {
+    return Unsupported("field '{}': values of no bytes ({})", column.name, column.leaf->type()->ToString());
   }
   if (kind.bool_items && kind.width > 100000) {
     return Unsupported("field '{}': a fixed-size list of {} bools (at most 100000)", column.name, kind.width);
