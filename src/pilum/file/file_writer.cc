@@ -103,9 +103,10 @@ class FileWriterImpl : public FileWriter, public BlobSink {
 
   Status Write(const arrow::RecordBatch& batch) override {
     if (!failed_.ok()) return failed_;
-    Status st = finished_ ? UsageError("{}: written to after Finish", sink_->name()) : WriteBatch(batch);
-    if (!st.ok() && KindOf(st) != ErrorKind::kUsage) failed_ = st;  // columns may be out of step now
-    return st;
+    if (finished_) return UsageError("{}: written to after Finish", sink_->name());
+    PILUM_ASSIGN_OR_RETURN(auto arrays, MatchColumns(batch));
+    failed_ = WriteBatch(batch, arrays);  // an error is kept: columns may be out of step now
+    return failed_;
   }
 
   Result<uint32_t> AddGlobalBuffer(std::string_view bytes) override {
@@ -146,8 +147,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   }
 
  private:
-  Status WriteBatch(const arrow::RecordBatch& batch) {
-    PILUM_ASSIGN_OR_RETURN(auto arrays, MatchColumns(batch));
+  Status WriteBatch(const arrow::RecordBatch& batch, const std::vector<std::shared_ptr<arrow::Array>>& arrays) {
     int64_t bytes = arrow::util::ReferencedBufferSize(batch).ValueOr(arrow::util::TotalBufferSize(batch));
     int64_t per_row = std::max<int64_t>(1, bytes / std::max<int64_t>(1, batch.num_rows()));
     int64_t step = std::clamp<int64_t>(static_cast<int64_t>(options_.page_bytes) * 4 / per_row, 64, 1 << 20);

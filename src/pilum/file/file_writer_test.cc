@@ -50,6 +50,30 @@ std::string Unhex(std::string_view hex) {
   return out;
 }
 
+// A reader refuses text that is not UTF-8, so a writer must too: whole values, values cut inside a character, dictionaries.
+TEST(FileWriter, RefusesTextThatIsNotUtf8) {
+  const auto strings = [](const std::vector<std::string>& values) {
+    arrow::StringBuilder b;
+    for (const auto& v : values) EXPECT_TRUE(b.Append(v).ok());
+    return b.Finish().ValueOrDie();
+  };
+  const auto bad = strings({"a", "\xff"}), cut = strings({"\xc3", "\xa9"});
+  const auto keys = Json(arrow::int8(), "[0,1]");
+  std::shared_ptr<arrow::Array> dict =
+      arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::utf8()), keys, bad).ValueOrDie();
+  for (const auto& array : std::vector<std::shared_ptr<arrow::Array>>{bad, cut, dict}) {
+    const Status st = WriteColumn(array).status();
+    EXPECT_NE(st.message().find("column 'a'"), std::string::npos) << st.ToString();
+    EXPECT_NE(st.message().find("UTF-8"), std::string::npos) << st.ToString();
+  }
+  // As binary the same bytes are welcome, and what lies under a null is nobody's business.
+  EXPECT_TRUE(WriteColumn(bad->View(arrow::binary()).ValueOrDie()).ok());
+  auto masked = bad->data()->Copy();
+  masked->buffers[0] = arrow::Buffer::FromString(std::string(1, '\x01'));
+  masked->null_count = 1;
+  EXPECT_TRUE(WriteColumn(arrow::MakeArray(masked)).ok());
+}
+
 TEST(FileWriter, SmallestFile) {
   std::string got = WriteColumn(Json(arrow::int32(), "[1,2,3]"), FileVersion::kV2_1).ValueOrDie();
   std::string want = Unhex("2000") + std::string(62, 'H') + Unhex("00000c00fefefefe010000000200000003000000fefefefe") +

@@ -14,7 +14,7 @@
 #include "lance_file.pb.h"
 #include "pilum/file/logical_type.h"
 #include "pilum/file/quiet_protobuf.h"
-#include "pilum/file/utf8.h"
+#include "pilum/base/utf8.h"
 
 namespace pilum {
 namespace {

@@ -2,15 +2,11 @@
 // unit.cc.
 #pragma once
 
-#include <string_view>
-
 #include <arrow/type_fwd.h>
 
 #include "pilum/base/status.h"
 
 namespace pilum {
-
-bool IsUtf8(std::string_view text);
 
 // kCorrupt naming the first bad value's position among the strings of its array. ASCII costs one pass at memory speed.
 Status CheckUtf8(const arrow::ArrayData& data);

@@ -6,8 +6,6 @@
 #include <set>
 #include <thread>
 
-#include <arrow/array.h>
-#include <arrow/extension_type.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
@@ -96,26 +94,6 @@ BatchRows RowsOfBatch(const std::vector<LoadedPart>& parts, const std::string& b
   return out;
 }
 
-// Text that is not UTF-8 would be refused by every reader, so it must not become durable.
-Status CheckText(const arrow::Array& array) {
-  switch (array.type_id()) {
-    case arrow::Type::STRING: return static_cast<const arrow::StringArray&>(array).ValidateUTF8();
-    case arrow::Type::LARGE_STRING: return static_cast<const arrow::LargeStringArray&>(array).ValidateUTF8();
-    case arrow::Type::STRING_VIEW: return static_cast<const arrow::StringViewArray&>(array).ValidateUTF8();
-    case arrow::Type::DICTIONARY: return CheckText(*static_cast<const arrow::DictionaryArray&>(array).dictionary());
-    case arrow::Type::EXTENSION: return CheckText(*static_cast<const arrow::ExtensionArray&>(array).storage());
-    case arrow::Type::LIST:
-    case arrow::Type::MAP: return CheckText(*static_cast<const arrow::ListArray&>(array).values());
-    case arrow::Type::LARGE_LIST: return CheckText(*static_cast<const arrow::LargeListArray&>(array).values());
-    case arrow::Type::FIXED_SIZE_LIST: return CheckText(*static_cast<const arrow::FixedSizeListArray&>(array).values());
-    case arrow::Type::STRUCT:
-      for (const auto& field : static_cast<const arrow::StructArray&>(array).fields())
-        PILUM_RETURN_NOT_OK(CheckText(*field));
-      return Status::OK();
-    default: return Status::OK();
-  }
-}
-
 class PartStoreImpl final : public PartStore {
  public:
   explicit PartStoreImpl(DatasetFiles files) : files_(std::move(files)) {}
@@ -138,12 +116,6 @@ class PartStoreImpl final : public PartStore {
       std::shared_ptr<arrow::RecordBatch> batch;
       PILUM_RETURN_NOT_OK(input.ReadNext(&batch));
       if (!batch) break;
-      for (int i = 0; i < batch->num_columns(); ++i) {
-        if (Status st = CheckText(*batch->column(i)); !st.ok()) {
-          return UsageError("column '{}', rows {} and on of the input: {}", schema->field(i)->name(), row,
-                            st.message());
-        }
-      }
       const auto n = static_cast<uint64_t>(batch->num_rows());
       const RowSet fresh = RowSet::Range(row, row + n).Minus(done.rows);
       skipped.rows_already_there += n - fresh.size();

@@ -41,7 +41,9 @@ class ColumnWriterImpl : public ColumnWriter {
       if (column_->is_packed == false && values_.kind.kind == ValueKind::kNone) PILUM_RETURN_NOT_OK(CheckEmptyStruct());
       rep_.insert(rep_.end(), walk_.rep.begin(), walk_.rep.end());
       def_.insert(def_.end(), walk_.def.begin(), walk_.def.end());
-      PILUM_RETURN_NOT_OK(values_.AppendRuns(walk_, *column_));
+      if (Status st = values_.AppendRuns(walk_, *column_); !st.ok()) {
+        return WithContext(fmt::format("column '{}', rows {} and on", column_->name, base_row_ + rows_), st);
+      }
       rows_ += static_cast<uint64_t>(n);
       at += n;
       // The step is about memory only; where pages end does not depend on it.

@@ -2,6 +2,7 @@
 #include <arrow/array.h>
 #include <arrow/util/bit_util.h>
 
+#include "pilum/base/utf8.h"
 #include "pilum/encoding/write/internal.h"
 
 namespace pilum::write {
@@ -86,11 +87,21 @@ void AppendKeys(ValueStore* store, const LevelWalk& walk, const arrow::ArrayData
   }
 }
 
+Status CheckDictionaryText(const arrow::ArrayData& dict) {
+  const arrow::Type::type id = StorageOf(*dict.type).id();
+  if (id != arrow::Type::STRING && id != arrow::Type::LARGE_STRING) return Status::OK();
+  for (int64_t i = 0; i < dict.length; ++i) {
+    if (dict.IsValid(i) && !IsUtf8(Entry(dict, i, nullptr))) return MakeError(ErrorKind::kUsage, kNotUtf8);
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Status AppendDictionaryKeys(ValueStore* store, const LevelWalk& walk) {
   const auto& dict = walk.leaf->dictionary;
   if (store->last_dictionary != dict) {
+    PILUM_RETURN_NOT_OK(CheckDictionaryText(*dict));
     store->last_dictionary = dict;
     store->last_map.assign(static_cast<size_t>(dict->length), -1);
   }

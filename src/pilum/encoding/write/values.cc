@@ -2,6 +2,7 @@
 #include <arrow/array.h>
 #include <arrow/util/bit_util.h>
 
+#include "pilum/base/utf8.h"
 #include "pilum/encoding/write/internal.h"
 
 namespace pilum::write {
@@ -88,7 +89,7 @@ void AppendOffsets(ValueStore* store, const LevelWalk& walk, const arrow::ArrayD
   (void)store;
 }
 
-Status AppendVariable(ValueStore* store, const LevelWalk& walk) {
+Status AppendBytes(ValueStore* store, const LevelWalk& walk) {
   const arrow::ArrayData& data = *walk.leaf;
   switch (StorageOf(*data.type).id()) {
     case arrow::Type::STRING:
@@ -115,6 +116,26 @@ Status AppendVariable(ValueStore* store, const LevelWalk& walk) {
     }
     default: return Status::Invalid("not a variable-width array: ", data.type->ToString());
   }
+}
+
+// Readers rely on text being UTF-8, so what is not must not get into a file. Looks at the values from `first_end` on.
+Status CheckText(const ValueStore& store, size_t first_end, size_t first_byte) {
+  const uint8_t* text = store.bytes.data();
+  const size_t n = store.bytes.size();
+  // All the bytes together are UTF-8 and no value starts inside a character: then each value is UTF-8.
+  bool ok = IsUtf8({reinterpret_cast<const char*>(text) + first_byte, n - first_byte});
+  for (size_t i = first_end; ok && i < store.ends.size(); ++i) {
+    ok = store.ends[i] == n || (text[store.ends[i]] & 0xC0) != 0x80;
+  }
+  return ok ? Status::OK() : MakeError(ErrorKind::kUsage, kNotUtf8);
+}
+
+Status AppendVariable(ValueStore* store, const LevelWalk& walk) {
+  const size_t first_end = store->ends.size(), first_byte = store->bytes.size();
+  PILUM_RETURN_NOT_OK(AppendBytes(store, walk));
+  const arrow::Type::type id = StorageOf(*walk.leaf->type).id();
+  const bool text = id == arrow::Type::STRING || id == arrow::Type::LARGE_STRING || id == arrow::Type::STRING_VIEW;
+  return text ? CheckText(*store, first_end, first_byte) : Status::OK();
 }
 
 // Items of (nested) fixed-size lists. `level` 0 is the rows' own list, whose nulls are in the levels.
