@@ -137,10 +137,22 @@ class Arith : public ValueExpr {
       const Int128 unit = form_ == Form::kTime ? NanosPerUnit(*type()) : 1;
       const Int128 ua = form_ == Form::kTime ? NanosPerUnit(*a->type()) / unit : 1;
       const Int128 ub = form_ == Form::kTime ? NanosPerUnit(*b->type()) / unit : 1;
-      each([&](size_t i) -> std::optional<Value> {
+      auto one = [&](size_t i) -> std::optional<Int128> {
         auto r = IntOp(op_, x[i] * ua, y[i] * ub);
-        if (!r || *r < range.min || *r > range.max) return std::nullopt;
-        return Value::Int(*r);
+        return !r || *r < range.min || *r > range.max ? std::nullopt : r;
+      };
+      if (type()->id() == arrow::Type::INT64) {
+        arrow::Int64Builder builder;
+        PILUM_RETURN_NOT_OK(builder.Reserve(in.rows));
+        for (int64_t i = 0; i < in.rows; ++i) {
+          auto r = a->IsValid(i) && b->IsValid(i) ? one(static_cast<size_t>(i)) : std::nullopt;
+          r ? builder.UnsafeAppend(static_cast<int64_t>(*r)) : builder.UnsafeAppendNull();
+        }
+        return builder.Finish();
+      }
+      each([&](size_t i) {
+        auto r = one(i);
+        return r ? std::optional(Value::Int(*r)) : std::nullopt;
       });
     }
     return MakeArrayOf(type(), out);

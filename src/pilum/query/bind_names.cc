@@ -23,22 +23,22 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 
 // The field that `part` names, -1 for none; an error for two.
 Result<int> FindField(const arrow::FieldVector& fields, const NamePart& part, size_t pos) {
-  int exact = -1, folded = -1, other = -1;
+  int exact = -1, folded = -1;
+  for (int i = 0; i < static_cast<int>(fields.size()); ++i) {
+    if (fields[static_cast<size_t>(i)]->name() != part.text) continue;
+    if (exact >= 0) return ErrorAt(pos, "there are two columns named '{}'", part.text);
+    exact = i;
+  }
+  if (exact >= 0) return exact;
   const std::string wanted = FoldCase(part.text);
   for (int i = 0; i < static_cast<int>(fields.size()); ++i) {
     const std::string& name = fields[static_cast<size_t>(i)]->name();
-    if (name == part.text) {
-      if (exact >= 0) return ErrorAt(pos, "there are two columns named '{}'", name);
-      exact = i;
-    } else if (exact < 0 && name.size() < 4 * wanted.size() + 4 && FoldCase(name) == wanted) {
-      other = folded;
-      folded = i;
+    if (name.size() > 4 * wanted.size() || FoldCase(name) != wanted) continue;
+    if (folded >= 0) {
+      return ErrorAt(pos, "'{}' could be '{}' or '{}'; write it as it is", part.text,
+                     fields[static_cast<size_t>(folded)]->name(), name);
     }
-  }
-  if (exact >= 0) return exact;
-  if (other >= 0) {
-    return ErrorAt(pos, "'{}' could be '{}' or '{}'; write it as it is", part.text,
-                   fields[static_cast<size_t>(other)]->name(), fields[static_cast<size_t>(folded)]->name());
+    folded = i;
   }
   return folded;
 }

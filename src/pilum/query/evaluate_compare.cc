@@ -74,19 +74,18 @@ int CompareAt(const Side& a, const Side& b, size_t i) {
   return CompareDecimals(dec(a), dec(b));
 }
 
-bool Holds(const std::string& op, int c) {
-  if (op == "=") return c == 0;
-  if (op == "<>") return c != 0;
-  if (op == "<") return c < 0;
-  if (op == "<=") return c <= 0;
-  if (op == ">") return c > 0;
-  return c >= 0;
-}
+// Which of less, equal, greater an operator accepts.
+struct Accepts {
+  bool less, equal, greater;
+  explicit Accepts(const std::string& op)
+      : less(op[0] == '<'), equal(op == "=" || op.back() == '='), greater(op[0] == '>' || op == "<>") {}
+  bool operator()(int c) const { return c < 0 ? less : c > 0 ? greater : equal; }
+};
 
 class Compare2 : public BoolExpr {
  public:
-  Compare2(std::shared_ptr<const Node> node, std::string op, ValuePtr a, ValuePtr b, std::shared_ptr<const Zone> zone)
-      : BoolExpr(std::move(node)), op_(std::move(op)), a_(std::move(a)), b_(std::move(b)), zone_(std::move(zone)) {}
+  Compare2(std::shared_ptr<const Node> node, const std::string& op, ValuePtr a, ValuePtr b, std::shared_ptr<const Zone> zone)
+      : BoolExpr(std::move(node)), accepts_(op), a_(std::move(a)), b_(std::move(b)), zone_(std::move(zone)) {}
 
   Result<Tri> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(Side a, Take(*a_, in));
@@ -94,7 +93,7 @@ class Compare2 : public BoolExpr {
     Tri t = Tri::Null(in.rows);
     for (int64_t i = 0; i < in.rows; ++i) {
       if (a.array->IsNull(i) || b.array->IsNull(i)) continue;
-      bool holds = Holds(op_, CompareAt(a, b, static_cast<size_t>(i)));
+      bool holds = accepts_(CompareAt(a, b, static_cast<size_t>(i)));
       (holds ? t.is_true : t.is_false)[static_cast<size_t>(i / 64)] |= uint64_t{1} << (i % 64);
     }
     return t;
@@ -136,7 +135,7 @@ class Compare2 : public BoolExpr {
     return Status::OK();
   }
 
-  std::string op_;
+  Accepts accepts_;
   ValuePtr a_, b_;
   std::shared_ptr<const Zone> zone_;
 };

@@ -315,7 +315,8 @@ class InSet : public BoolExpr {
  public:
   InSet(std::shared_ptr<const Node> node, ValuePtr value, ValueSet set)
       : BoolExpr(std::move(node)), value_(std::move(value)), set_(std::move(set)) {
-    matcher_ = MakeMatcher(set_, *PlainType(value_->type()));
+    plain_ = PlainType(value_->type());
+    matcher_ = MakeMatcher(set_, *plain_);
   }
   const ValueSet* set() const override { return &set_; }
   ValuePtr operand() const override { return value_; }
@@ -330,7 +331,7 @@ class InSet : public BoolExpr {
       if (d.dictionary()->length() <= in.rows && d.dictionary()->type_id() != arrow::Type::DICTIONARY) return ByEntry(d);
       PILUM_ASSIGN_OR_RETURN(array, Plain(array));
     }
-    if (array->type_id() != PlainType(value_->type())->id()) {
+    if (!array->type()->Equals(*plain_)) {
       return Status::TypeError("column of type ", array->type()->ToString(), " where ", value_->type()->ToString(),
                                " was bound");
     }
@@ -359,6 +360,7 @@ class InSet : public BoolExpr {
 
   ValuePtr value_;
   ValueSet set_;
+  std::shared_ptr<arrow::DataType> plain_;
   std::unique_ptr<const Matcher> matcher_;
 };
 

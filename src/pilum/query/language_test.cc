@@ -409,6 +409,14 @@ TEST(Time, MonthsOnlyInCalendarArithmetic) {
   EXPECT_EQ(Truth(b, "z + INTERVAL '2 months' = '2024-04-10 00:00'"), "T-");  // over the change of clocks
 }
 
+TEST(Time, InstantsFarBeyondTheCalendarDoNoHarm) {
+  auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[9223372036854775807, -9223372036854775808, 253402300800, null]");
+  EXPECT_EQ(Truth(b, "date_trunc('day', z) IS NULL"), "FTFT");
+  EXPECT_EQ(Truth(b, "date_part('year', z) = 9999"), "F-T-");
+  EXPECT_EQ(Truth(b, "z > '9999-12-31 00:00'"), "TFT-");
+  EXPECT_EQ(Truth(b, "z + INTERVAL '1 month' IS NULL"), "TTFT");
+}
+
 TEST(Time, CastsOfZonedTimestampsAreOnTheWall) {
   auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1704855600, null]");  // 2024-01-09 22:00 there
   EXPECT_EQ(Truth(b, "CAST(z AS date) = '2024-01-09'"), "T-");

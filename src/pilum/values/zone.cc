@@ -1,4 +1,6 @@
 // Time zones: offsets come from Arrow's kernels, which read the system's tz database; the rule for gaps and overlaps is ours.
+#include <algorithm>
+
 #include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
 
@@ -31,8 +33,12 @@ Result<std::shared_ptr<const Zone>> Zone::Load(const std::string& name) {
   return zone;
 }
 
+// The tz database's rules are asked for years 0 to 9999 and a little; beyond, the nearest answer holds.
+constexpr int64_t kLeastAsked = -62'200'000'000, kMostAsked = 253'500'000'000;
+
 Result<int64_t> Zone::OffsetAt(int64_t utc_seconds) const {
   if (fixed_) return *fixed_;
+  utc_seconds = std::clamp(utc_seconds, kLeastAsked, kMostAsked);
   arrow::TimestampScalar scalar(utc_seconds, arrow::timestamp(arrow::TimeUnit::SECOND, name_));
   PILUM_ASSIGN_OR_RETURN(arrow::Datum local, arrow::compute::LocalTimestamp(arrow::Datum(scalar)));
   return static_cast<const arrow::TimestampScalar&>(*local.scalar()).value - utc_seconds;
@@ -40,6 +46,7 @@ Result<int64_t> Zone::OffsetAt(int64_t utc_seconds) const {
 
 Result<Int128> Zone::ToInstant(Int128 wall_nanos) const {
   auto seconds = static_cast<int64_t>(FloorDiv<Int128>(wall_nanos, kNanosPerSecond));
+  seconds = std::clamp(seconds, kLeastAsked - kSecondsPerDay, kMostAsked + kSecondsPerDay);  // only to ask with
   PILUM_ASSIGN_OR_RETURN(int64_t before, OffsetAt(seconds - kSecondsPerDay));
   PILUM_ASSIGN_OR_RETURN(int64_t after, OffsetAt(seconds + kSecondsPerDay));
   int64_t chosen = before;
@@ -56,18 +63,26 @@ Result<Int128> Zone::ToInstant(Int128 wall_nanos) const {
 
 Result<std::shared_ptr<arrow::Array>> Zone::ToWall(const std::shared_ptr<arrow::Array>& instants) const {
   const auto& type = static_cast<const arrow::TimestampType&>(*instants->type());
-  if (!fixed_) {
+  const auto& in = static_cast<const arrow::TimestampArray&>(*instants);
+  const int64_t per_second = kNanosPerSecond / NanosPerUnit(type);
+  bool usual = !fixed_;
+  for (int64_t i = 0; i < in.length() && usual; ++i) {
+    usual = in.IsNull(i) || (in.Value(i) / per_second > kLeastAsked && in.Value(i) / per_second < kMostAsked);
+  }
+  if (usual) {
     PILUM_ASSIGN_OR_RETURN(arrow::Datum local, arrow::compute::LocalTimestamp(arrow::Datum(instants)));
     return local.make_array();
   }
-  auto wall = arrow::timestamp(type.unit());
-  const auto& in = static_cast<const arrow::TimestampArray&>(*instants);
-  const int64_t shift = *fixed_ * (kNanosPerSecond / NanosPerUnit(type));
-  arrow::TimestampBuilder out(wall, arrow::default_memory_pool());
+  arrow::TimestampBuilder out(arrow::timestamp(type.unit()), arrow::default_memory_pool());
   PILUM_RETURN_NOT_OK(out.Reserve(in.length()));
   for (int64_t i = 0; i < in.length(); ++i) {
+    if (in.IsNull(i)) {
+      out.UnsafeAppendNull();
+      continue;
+    }
+    PILUM_ASSIGN_OR_RETURN(int64_t offset, OffsetAt(FloorDiv(in.Value(i), per_second)));
     int64_t v;
-    if (in.IsNull(i) || __builtin_add_overflow(in.Value(i), shift, &v)) {
+    if (__builtin_add_overflow(in.Value(i), offset * per_second, &v)) {
       out.UnsafeAppendNull();
     } else {
       out.UnsafeAppend(v);
