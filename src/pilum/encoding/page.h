@@ -28,8 +28,8 @@ class PageRead {
   // ranges (absolute in the file), or none: ready to Decode. At most 3 rounds (prelude, index, values); blobs 4.
   virtual Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) = 0;
   // Arrow array of type PathField(column)->type() with one slot a requested row, in ascending row order. Validated:
-  // safe for any Arrow kernel (full validation holds, apart from UTF-8, which is checked where `check_utf8`). Counts
-  // decoded values into ctx.stats under the column's name.
+  // safe for any Arrow kernel (full validation holds, apart from UTF-8 and the value ranges of decimals, dates and
+  // times). Counts decoded values into ctx.stats under the column's name.
   virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
 };
 

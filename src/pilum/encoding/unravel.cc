@@ -61,17 +61,25 @@ class Unraveller {
   // A segment is the item layers between two list layers; its slots are the events with def <= visible.
   Status StartSegment(uint16_t visible) {
     visible_ = visible;
-    slots_ = events_;
-    slot_def_ = levels_.def ? levels_.def.data() : nullptr;
-    if (slot_def_ && plan_.max_def > visible) {
-      PILUM_RETURN_NOT_OK(scratch_.Reserve(events_, pool_));
-      slots_ = KeepVisible(slot_def_, events_, visible, scratch_.data());
-      slot_def_ = scratch_.data();
-    }
+    slot_def_ = nullptr;
+    const bool all = !levels_.def || plan_.max_def <= visible;
+    slots_ = all ? events_ : CountAtMost(levels_.def.data(), events_, visible);
     if (static_cast<uint64_t>(array_->length) != slots_) {
       return BadBytes("the levels hold {} slots, not {}", slots_, array_->length);
     }
     return Status::OK();
+  }
+
+  // The definition levels of the segment's slots alone; null where there are none.
+  Result<const uint16_t*> SlotLevels() {
+    if (!levels_.def || slot_def_) return slot_def_;
+    slot_def_ = levels_.def.data();
+    if (slots_ != events_) {
+      PILUM_RETURN_NOT_OK(scratch_.Reserve(events_, pool_));
+      KeepVisible(levels_.def.data(), events_, visible_, scratch_.data());
+      slot_def_ = scratch_.data();
+    }
+    return slot_def_;
   }
 
   Result<Validity> SlotValidity(const LevelLayer& layer) {
@@ -79,7 +87,9 @@ class Unraveller {
       if (layer.null_level == 0) return Validity{slots_, nullptr, 0};
       return Validity{slots_, levels_.validity, levels_.null_count};
     }
-    return BitsBelow(slot_def_, slots_, layer.null_level, pool_);
+    if (layer.null_level == 0) return Validity{slots_, nullptr, 0};
+    PILUM_ASSIGN_OR_RETURN(const uint16_t* def, SlotLevels());
+    return BitsBelow(def, slots_, layer.null_level, pool_);
   }
 
   Status AddStruct(const LevelLayer& layer) {
@@ -97,7 +107,7 @@ class Unraveller {
     if (levels_.def) {
       uint16_t* def = levels_.def.data();
       for (uint64_t i = 0; i < events_; ++i) def[i] = def[i * dim];
-      slot_def_ = def;
+      slot_def_ = def;  // no lists here: every event is a slot
     }
     slots_ = events_;
     PILUM_ASSIGN_OR_RETURN(Validity v, SlotValidity(layer));
@@ -143,6 +153,7 @@ class Unraveller {
     PILUM_ASSIGN_OR_RETURN(Validity v, ListValidity(layer, outer, lists));
     array_ = arrow::ArrayData::Make(layer.type, static_cast<int64_t>(lists), {v.bitmap, std::move(offsets)}, {array_},
                                     v.null_count);
+    if (index + 1 == plan_.layers.size()) return Status::OK();
     Retire();
     return StartSegment(outer);
   }
@@ -232,12 +243,12 @@ Result<Validity> LeafValidity(const LevelPlan& plan, const Levels& levels, arrow
   const uint16_t* def = levels.def.data();
   LevelBuffer scratch;
   uint64_t n = levels.count;
+  if (plan.max_visible == 0) return Validity{CountAtMost(def, n, 0), nullptr, 0};
   if (plan.max_def > plan.max_visible) {
     PILUM_RETURN_NOT_OK(scratch.Reserve(n, pool));
     n = KeepVisible(def, n, plan.max_visible, scratch.data());
     def = scratch.data();
   }
-  if (plan.max_visible == 0) return Validity{n, nullptr, 0};
   return BitsBelow(def, n, 1, pool);
 }
 
