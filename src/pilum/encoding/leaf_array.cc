@@ -201,6 +201,11 @@ Result<DataBlock> GatherFixedBlock(const Key* keys, uint64_t n, const DataBlock&
   return b;
 }
 
+template <int kBytes, typename Key, typename Off>
+void CopyShort(const Key* keys, uint64_t n, const Off* starts, const uint8_t* bytes, const Off* out, uint8_t* to) {
+  for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + starts[keys[i]], kBytes);
+}
+
 template <typename Key, typename Off>
 Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
   const Off* in = reinterpret_cast<const Off*>(items.offsets->data());
@@ -224,10 +229,14 @@ Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& i
   }
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
   uint8_t* to = data->mutable_data();
-  // Short values: one unaligned 16-byte copy each (items and output have slack).
-  if (longest <= 16) {
-    for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + in[keys[i]], 16);
-  } else {
+  // Short values: one unaligned copy of a fixed size each (items and output have that much slack).
+  if (longest <= 16)
+    CopyShort<16>(keys, n, in, bytes, out, to);
+  else if (longest <= 32)
+    CopyShort<32>(keys, n, in, bytes, out, to);
+  else if (longest <= 64)
+    CopyShort<64>(keys, n, in, bytes, out, to);
+  else {
     for (uint64_t i = 0; i < n; ++i)
       std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
   }

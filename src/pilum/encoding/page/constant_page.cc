@@ -203,6 +203,23 @@ Status ConstantRead::SliceLevels(Levels* levels, arrow::MemoryPool* pool) const 
   return Status::OK();
 }
 
+// `value` over and over, by copies that double.
+void RepeatBytes(const std::string& value, uint64_t total, uint8_t* out) {
+  if (total == 0) return;
+  uint64_t done = value.size();
+  std::memcpy(out, value.data(), done);
+  while (done < total) {
+    const uint64_t step = std::min(done, total - done);
+    std::memcpy(out + done, out, step);
+    done += step;
+  }
+}
+
+template <typename T>
+PILUM_VECTORIZE void Multiples(uint64_t size, uint64_t n, T* out) {
+  for (uint64_t i = 0; i < n; ++i) out[i] = static_cast<T>(i * size);
+}
+
 Result<codec::DataBlock> ConstantRead::Repeat(uint64_t n, arrow::MemoryPool* pool) const {
   const arrow::DataType& type = StorageType(*page_.leaf_type());
   auto id = type.id();
@@ -222,7 +239,7 @@ Result<codec::DataBlock> ConstantRead::Repeat(uint64_t n, arrow::MemoryPool* poo
   } else if (width == 1) {
     std::memset(out, value[0], n);
   } else {
-    for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * width, value.data(), width);
+    RepeatBytes(value, n * width, out);
   }
   b.data = std::move(data);
   return b;
@@ -233,11 +250,26 @@ Result<codec::DataBlock> ConstantRead::RepeatVariable(uint64_t n, arrow::MemoryP
   auto total = CheckedMul(n, value.size());
   if (!total) return codec::CheckOutput(UINT64_MAX, 8);
   PILUM_RETURN_NOT_OK(codec::CheckOutput(*total, 8));
-  codec::VariableOut out;
-  PILUM_RETURN_NOT_OK(out.Init(IsWide(*page_.leaf_type()), n, *total, pool));
-  const Bytes bytes(reinterpret_cast<const uint8_t*>(value.data()), value.size());
-  for (uint64_t i = 0; i < n; ++i) PILUM_RETURN_NOT_OK(out.Append(bytes));
-  return out.Finish();
+  const bool wide = IsWide(*page_.leaf_type());
+  if (!wide && *total > INT32_MAX) {
+    return MakeError(ErrorKind::kMemory, fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; "
+                                                     "read fewer rows at a time",
+                                                     n, *total));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto offsets, codec::Allocate((n + 1) * (wide ? 8 : 4), pool));
+  PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(*total, pool));
+  if (wide)
+    Multiples(value.size(), n + 1, reinterpret_cast<int64_t*>(offsets->mutable_data()));
+  else
+    Multiples(value.size(), n + 1, reinterpret_cast<int32_t*>(offsets->mutable_data()));
+  RepeatBytes(value, *total, data->mutable_data());
+  codec::DataBlock b;
+  b.kind = codec::DataBlock::Kind::kVariable;
+  b.count = n;
+  b.wide = wide;
+  b.offsets = std::move(offsets);
+  b.data = std::move(data);
+  return b;
 }
 
 std::unique_ptr<PageRead> ConstantPage::StartRead(RowSet rows) const {
