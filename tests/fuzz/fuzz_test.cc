@@ -46,7 +46,8 @@ std::vector<Seed> Corpus() {
 }
 
 std::string Mutate(std::string b, std::mt19937_64& rng) {
-  static const uint64_t kInteresting[] = {0, 1, 2, 7, 8, 64, 255, 256, 65535, 65536, 1ull << 31, (1ull << 32) - 1, 1ull << 40, 1ull << 60, ~0ull};
+  static const uint64_t kInteresting[] = {
+      0, 1, 2, 7, 8, 64, 255, 256, 65535, 65536, 1ull << 31, (1ull << 32) - 1, 1ull << 40, 1ull << 60, ~0ull};
   for (int n = 1 + rng() % 4; n > 0 && !b.empty(); --n) {
     // Half of the damage goes to the tail, where the metadata is.
     size_t at = rng() % 2 ? rng() % b.size() : b.size() - 1 - rng() % std::min<size_t>(b.size(), 600);
@@ -99,8 +100,10 @@ void ReadWhole(const std::string& name, const std::string& bytes, std::mt19937_6
   }
   if (rows > 0) {
     auto taken = reader->Take(std::nullopt, {rng() % rows, rng() % rows, 0}, ctx);
-    if (taken.ok()) { EXPECT_TRUE((*taken)->Validate().ok()); }
-    else ExpectNamed(taken.status(), name);
+    if (taken.ok()) {
+      EXPECT_TRUE((*taken)->Validate().ok());
+    } else
+      ExpectNamed(taken.status(), name);
   }
   EXPECT_FALSE(pool.over()) << "asked for " << pool.worst() << " bytes at once for a file of " << bytes.size();
 }
@@ -129,7 +132,8 @@ TEST(Fuzz, CorpusThenMutations) {
     SCOPED_TRACE(fmt::format("{} case seed {}", s.name, case_seed));
     alarm(20);
     // The case is on disk while it runs, so that a crash leaves its input behind.
-    if (const char* dir = std::getenv("PILUM_FUZZ_KEEP")) std::ofstream(std::string(dir) + "/last.lance", std::ios::binary) << bytes;
+    if (const char* dir = std::getenv("PILUM_FUZZ_KEEP"))
+      std::ofstream(std::string(dir) + "/last.lance", std::ios::binary) << bytes;
     ReadWhole(s.name, bytes, own);
     if (::testing::Test::HasFailure()) break;
   }
@@ -139,8 +143,10 @@ TEST(Fuzz, CorpusThenMutations) {
 
 TEST(Fuzz, SchemaAndLayoutBytes) {
   std::mt19937_64 rng(budget.seed + 1);
-  auto schema = arrow::schema({arrow::field("a", arrow::int32()), arrow::field("l", arrow::list(arrow::struct_({arrow::field("x", arrow::utf8())}))),
-                               arrow::field("d", arrow::dictionary(arrow::int8(), arrow::utf8())), arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"))});
+  auto schema = arrow::schema({arrow::field("a", arrow::int32()),
+                               arrow::field("l", arrow::list(arrow::struct_({arrow::field("x", arrow::utf8())}))),
+                               arrow::field("d", arrow::dictionary(arrow::int8(), arrow::utf8())),
+                               arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"))});
   std::string good = SerializeFileDescriptor(*schema, 7).ValueOrDie();
   PageLayout layout;
   layout.kind = LayoutKind::kMiniBlock;
@@ -158,11 +164,15 @@ TEST(Fuzz, SchemaAndLayoutBytes) {
 
 TEST(Fuzz, QueryText) {
   std::mt19937_64 rng(budget.seed + 2);
-  auto schema = arrow::schema({arrow::field("a", arrow::int32()), arrow::field("s", arrow::utf8()), arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
-                               arrow::field("l", arrow::list(arrow::int64())), arrow::field("dc", arrow::decimal128(10, 2)), arrow::field("f", arrow::float64()), arrow::field("b", arrow::boolean())});
+  auto schema =
+      arrow::schema({arrow::field("a", arrow::int32()), arrow::field("s", arrow::utf8()),
+                     arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
+                     arrow::field("l", arrow::list(arrow::int64())), arrow::field("dc", arrow::decimal128(10, 2)),
+                     arrow::field("f", arrow::float64()), arrow::field("b", arrow::boolean())});
   const std::vector<std::string> good = {
-      "a = 1 AND s LIKE 'x%' OR NOT (f > 1.5e3)", "t BETWEEN timestamp '2024-01-01 00:00:00Z' AND '2024-02-01'", "array_has(l, 3) AND b IS NOT TRUE",
-      "dc IN (1.10, 2, NULL) OR a % 3 = CASE WHEN b THEN 1 ELSE -1 END", "\"a\" IS DISTINCT FROM cast(s as int) -- x", "s = 'O''Brien' and starts_with(s, $1)"};
+      "a = 1 AND s LIKE 'x%' OR NOT (f > 1.5e3)",   "t BETWEEN timestamp '2024-01-01 00:00:00Z' AND '2024-02-01'",
+      "array_has(l, 3) AND b IS NOT TRUE",          "dc IN (1.10, 2, NULL) OR a % 3 = CASE WHEN b THEN 1 ELSE -1 END",
+      "\"a\" IS DISTINCT FROM cast(s as int) -- x", "s = 'O''Brien' and starts_with(s, $1)"};
   std::vector<std::shared_ptr<arrow::Array>> columns;
   for (const auto& f : schema->fields()) columns.push_back(arrow::MakeArrayOfNull(f->type(), 3).ValueOrDie());
   auto batch = arrow::RecordBatch::Make(schema, 3, columns);
@@ -170,7 +180,9 @@ TEST(Fuzz, QueryText) {
   for (int i = 0; i < 20'000; ++i) {
     std::string text = Mutate(good[rng() % good.size()], rng);
     auto bound = BindPredicate(text, *schema, {});
-    if (bound.ok()) { (void)(*bound)->Evaluate(*batch, ctx); }
+    if (bound.ok()) {
+      (void)(*bound)->Evaluate(*batch, ctx);
+    }
   }
 }
 

@@ -30,12 +30,14 @@ struct Budget {
   }
   // One more case? Each call that says yes counts one.
   bool Next() {
-    if (done >= cases || std::chrono::steady_clock::now() - start > std::chrono::duration<double>(seconds)) return false;
+    if (done >= cases || std::chrono::steady_clock::now() - start > std::chrono::duration<double>(seconds))
+      return false;
     ++done;
     return true;
   }
   void Report(const char* what) const {
-    std::printf("%s: %llu cases, seed %llu\n", what, static_cast<unsigned long long>(done), static_cast<unsigned long long>(seed));
+    std::printf("%s: %llu cases, seed %llu\n", what, static_cast<unsigned long long>(done),
+                static_cast<unsigned long long>(seed));
     std::fflush(stdout);
   }
 };

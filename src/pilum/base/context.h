@@ -32,11 +32,11 @@ struct ReadStats {
 };
 
 struct ReadContext {
-  ReadStats* stats = nullptr;               // may be null: nothing is counted
-  arrow::MemoryPool* pool = nullptr;        // null: arrow::default_memory_pool()
+  ReadStats* stats = nullptr;         // may be null: nothing is counted
+  arrow::MemoryPool* pool = nullptr;  // null: arrow::default_memory_pool()
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::stop_token stop;                     // a default token never stops
-  int threads = 1;                          // most threads this read may use (PILUM_THREADS)
+  std::stop_token stop;  // a default token never stops
+  int threads = 1;       // most threads this read may use (PILUM_THREADS)
 
   // kDeadline or kCancelled once the read must stop; called before each fetch and each page.
   Status Check() const;

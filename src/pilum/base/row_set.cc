@@ -41,8 +41,8 @@ uint64_t RowSet::size() const {
 }
 
 bool RowSet::Contains(uint64_t row) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), row,
-                             [](uint64_t v, const RowRange& r) { return v < r.begin; });
+  auto it =
+      std::upper_bound(ranges_.begin(), ranges_.end(), row, [](uint64_t v, const RowRange& r) { return v < r.begin; });
   return it != ranges_.begin() && row < std::prev(it)->end;
 }
 
@@ -62,7 +62,10 @@ RowSet RowSet::Intersect(const RowSet& other) const {
   auto a = ranges_.begin(), b = other.ranges_.begin();
   while (a != ranges_.end() && b != other.ranges_.end()) {
     out.Append(std::max(a->begin, b->begin), std::min(a->end, b->end));
-    if (a->end < b->end) ++a; else ++b;
+    if (a->end < b->end)
+      ++a;
+    else
+      ++b;
   }
   return out;
 }
@@ -85,8 +88,8 @@ RowSet RowSet::Complement(uint64_t num_rows) const { return All(num_rows).Minus(
 
 RowSet RowSet::Slice(uint64_t begin, uint64_t end) const {
   RowSet out;
-  auto it = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
-                             [](const RowRange& r, uint64_t v) { return r.end <= v; });
+  auto it =
+      std::lower_bound(ranges_.begin(), ranges_.end(), begin, [](const RowRange& r, uint64_t v) { return r.end <= v; });
   for (; it != ranges_.end() && it->begin < end; ++it) {
     out.Append(std::max(it->begin, begin) - begin, std::min(it->end, end) - begin);
   }
@@ -97,7 +100,10 @@ RowSet RowSet::SliceByRank(uint64_t k, uint64_t n) const {
   RowSet out;
   for (const auto& r : ranges_) {
     if (n == 0) break;
-    if (k >= r.size()) { k -= r.size(); continue; }
+    if (k >= r.size()) {
+      k -= r.size();
+      continue;
+    }
     uint64_t take = std::min(n, r.size() - k);
     out.Append(r.begin + k, r.begin + k + take);
     n -= take;
@@ -108,14 +114,18 @@ RowSet RowSet::SliceByRank(uint64_t k, uint64_t n) const {
 
 RowSet RowSet::Shift(uint64_t by) const {
   RowSet out = *this;
-  for (auto& r : out.ranges_) { r.begin += by; r.end += by; }
+  for (auto& r : out.ranges_) {
+    r.begin += by;
+    r.end += by;
+  }
   return out;
 }
 
 std::vector<uint64_t> RowSet::ToVector() const {
   std::vector<uint64_t> out;
   out.reserve(size());
-  for (const auto& r : ranges_) for (uint64_t i = r.begin; i < r.end; ++i) out.push_back(i);
+  for (const auto& r : ranges_)
+    for (uint64_t i = r.begin; i < r.end; ++i) out.push_back(i);
   return out;
 }
 

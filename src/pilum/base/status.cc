@@ -46,8 +46,8 @@ ErrorKind KindOf(const Status& status) {
 }
 
 Status Corrupt(std::string_view source, std::string_view place, std::string_view what) {
-  return MakeError(ErrorKind::kCorrupt,
-                   place.empty() ? fmt::format("{}: {}", source, what) : fmt::format("{}: {}: {}", source, place, what));
+  return MakeError(ErrorKind::kCorrupt, place.empty() ? fmt::format("{}: {}", source, what)
+                                                      : fmt::format("{}: {}: {}", source, place, what));
 }
 
 Status WithContext(std::string_view context, const Status& status) {

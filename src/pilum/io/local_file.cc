@@ -53,7 +53,8 @@ std::string TemporaryName(const std::string& path) {
   // The clock part keeps two containers that share a folder and a process id apart.
   auto now = std::chrono::system_clock::now().time_since_epoch().count();
   fs::path p(path);
-  return (p.parent_path() / fmt::format(".{}.tmp-{}-{}-{}", p.filename().string(), ::getpid(), now, counter++)).string();
+  return (p.parent_path() / fmt::format(".{}.tmp-{}-{}-{}", p.filename().string(), ::getpid(), now, counter++))
+      .string();
 }
 
 bool IsTemporaryName(std::string_view name) {
@@ -76,7 +77,8 @@ class LocalSource : public ByteSource {
       ssize_t n = ::pread(fd_, out + done, range.size - done, static_cast<off_t>(range.offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return ErrnoStatus(path_, fmt::format("offset {}: cannot be read", range.offset + done), errno);
-      if (n == 0) return Corrupt(path_, fmt::format("offset {}", range.offset + done), "the file shrank while it was read");
+      if (n == 0)
+        return Corrupt(path_, fmt::format("offset {}", range.offset + done), "the file shrank while it was read");
       done += static_cast<uint64_t>(n);
     }
     return Status::OK();

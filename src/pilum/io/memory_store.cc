@@ -95,6 +95,8 @@ class MemoryStore : public ObjectStore {
 
 }  // namespace
 
-std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name) { return std::make_shared<MemoryStore>(std::move(name)); }
+std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name) {
+  return std::make_shared<MemoryStore>(std::move(name));
+}
 
 }  // namespace pilum

@@ -26,7 +26,8 @@ class ObjectStore {
   static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:");
 
   virtual const std::string& uri() const = 0;
-  virtual Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const = 0;  // kNotFound
+  virtual Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path,
+                                                               ReadContext& ctx) const = 0;  // kNotFound
   // Appears at `path` at Close, replacing what was there; durable (fsync of file and folder) once Close returned.
   virtual Result<std::unique_ptr<ByteSink>> Create(const std::string& path) = 0;
   // false: something is already there, and it is untouched. A true answer is durable.

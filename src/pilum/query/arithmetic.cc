@@ -236,12 +236,14 @@ Result<ValuePtr> MakeArith(const std::string& op_text, ValuePtr a, ValuePtr b) {
   }
   if (IsInt(*ta) && IsInt(*tb)) {
     bool both = ta->id() == arrow::Type::UINT64 && tb->id() == arrow::Type::UINT64;
-    return std::make_shared<Arith>(Arith::Form::kInt, op, std::move(a), std::move(b), both ? arrow::uint64() : arrow::int64(), rule);
+    return std::make_shared<Arith>(Arith::Form::kInt, op, std::move(a), std::move(b),
+                                   both ? arrow::uint64() : arrow::int64(), rule);
   }
   const int32_t widest = std::max(rule.scale_a, rule.scale_b);
   rule.scale = op == '*' ? rule.scale_a + rule.scale_b : op == '/' ? std::min(std::max(widest + 6, 6), 38) : widest;
   rule.scale = op == '/' ? std::max(rule.scale, rule.scale_a - rule.scale_b) : rule.scale;
-  if (rule.scale > 76) return QueryError("the product would need {} decimal places; use CAST to make it smaller", rule.scale);
+  if (rule.scale > 76)
+    return QueryError("the product would need {} decimal places; use CAST to make it smaller", rule.scale);
   auto type = arrow::decimal256(76, rule.scale);
   return std::make_shared<Arith>(Arith::Form::kDecimal, op, std::move(a), std::move(b), std::move(type), rule);
 }
@@ -252,7 +254,8 @@ Result<ValuePtr> MakeNegate(ValuePtr a) {
     // 0 - x would lose nothing in the one order: -0.0 is 0.0.
     return MakeArith("-", MakeConstant(std::make_shared<arrow::DoubleScalar>(0.0)), std::move(a));
   }
-  if (arrow::is_decimal(t->id())) return MakeArith("-", MakeConstant(std::make_shared<arrow::Int64Scalar>(0)), std::move(a));
+  if (arrow::is_decimal(t->id()))
+    return MakeArith("-", MakeConstant(std::make_shared<arrow::Int64Scalar>(0)), std::move(a));
   if (IsInt(*t)) return MakeArith("-", MakeConstant(std::make_shared<arrow::Int64Scalar>(0)), std::move(a));
   return QueryError("- {} is not defined", t->ToString());
 }

@@ -25,30 +25,31 @@ struct NamePart {
 
 struct Expr {
   enum class Kind {
-    kNumber,     // text
-    kText,       // text
-    kBinary,     // text: the bytes
-    kBool,       // flag
+    kNumber,  // text
+    kText,    // text
+    kBinary,  // text: the bytes
+    kBool,    // flag
     kNull,
-    kTyped,      // name: DATE, TIME, TIMESTAMP or INTERVAL; text
-    kParam,      // text, flag: :name
-    kColumn,     // parts
-    kAnd, kOr,   // args, two or more
-    kNot,        // args[0]
-    kCompare,    // name: = <> < <= > >=
-    kDistinct,   // IS [NOT] DISTINCT FROM
-    kIsNull,     // IS [NOT] NULL
-    kIsTruth,    // IS [NOT] TRUE / FALSE / UNKNOWN (name)
-    kIn,         // args[0] [NOT] IN (args[1..])
-    kBetween,    // args[0] [NOT] BETWEEN args[1] AND args[2]
-    kLike,       // args[0] [NOT] LIKE args[1]; name: LIKE or ILIKE; escape in args[2] if there
-    kArith,      // name: + - * / % ||
-    kNegate,     // -args[0]
-    kCase,       // args: [operand if flag] when, then, …, [else if count is odd then]
-    kCast,       // args[0] to the type in name; flag: TRY_CAST
-    kCall,       // name(args), lower case
-    kArray,      // [args]
-    kStar,       // COUNT(*)
+    kTyped,   // name: DATE, TIME, TIMESTAMP or INTERVAL; text
+    kParam,   // text, flag: :name
+    kColumn,  // parts
+    kAnd,
+    kOr,        // args, two or more
+    kNot,       // args[0]
+    kCompare,   // name: = <> < <= > >=
+    kDistinct,  // IS [NOT] DISTINCT FROM
+    kIsNull,    // IS [NOT] NULL
+    kIsTruth,   // IS [NOT] TRUE / FALSE / UNKNOWN (name)
+    kIn,        // args[0] [NOT] IN (args[1..])
+    kBetween,   // args[0] [NOT] BETWEEN args[1] AND args[2]
+    kLike,      // args[0] [NOT] LIKE args[1]; name: LIKE or ILIKE; escape in args[2] if there
+    kArith,     // name: + - * / % ||
+    kNegate,    // -args[0]
+    kCase,      // args: [operand if flag] when, then, …, [else if count is odd then]
+    kCast,      // args[0] to the type in name; flag: TRY_CAST
+    kCall,      // name(args), lower case
+    kArray,     // [args]
+    kStar,      // COUNT(*)
   };
   Kind kind;
   size_t pos = 0;

@@ -33,7 +33,8 @@ Result<std::optional<bool>> CompareLiterals(const std::string& op, const Literal
   const auto type = DefaultType(a);
   PILUM_ASSIGN_OR_RETURN(Place place, PlaceOf(a, type));
   PILUM_ASSIGN_OR_RETURN(ValueSet set, CompareSet(op, b, type));
-  if (place.where != Place::Where::kAt) return ErrorAt(a.pos, "this value is outside the range of {}", type->ToString());
+  if (place.where != Place::Where::kAt)
+    return ErrorAt(a.pos, "this value is outside the range of {}", type->ToString());
   return std::optional<bool>(set.Contains(*place.floor));
 }
 
@@ -234,7 +235,9 @@ Result<BoolPtr> Binder::BindLike(const Expr& e) {
     if (o->value && DomainOf(*o->value->type()) == Domain::kText) continue;
     if (o->value && PlainType(o->value->type())->id() == arrow::Type::NA) return MakeConst(std::nullopt);
     return ErrorAt(o->pos, "{} takes texts, not {}", e.name,
-                   o->value ? o->value->type()->ToString() : o->literal ? KindName(o->literal->kind) : "a condition");
+                   o->value     ? o->value->type()->ToString()
+                   : o->literal ? KindName(o->literal->kind)
+                                : "a condition");
   }
   if (IsNullLiteral(tested) || IsNullLiteral(pattern)) return MakeConst(std::nullopt);
   if (!pattern.literal) {

@@ -58,7 +58,8 @@ std::string NearNames(const std::string& name, const std::vector<std::string>& n
     if (n.size() > 100) continue;
     const std::string folded = FoldCase(n);
     size_t d = EditDistance(wanted, folded);
-    bool inside = wanted.size() >= 3 && (folded.find(wanted) != std::string::npos || wanted.find(folded) != std::string::npos);
+    bool inside =
+        wanted.size() >= 3 && (folded.find(wanted) != std::string::npos || wanted.find(folded) != std::string::npos);
     if (d <= 1 + wanted.size() / 3 || (inside && !folded.empty())) near.emplace_back(d, n);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -109,10 +110,10 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
     out.through_list |= !lists.empty();
     for (auto list = lists.rbegin(); list != lists.rend(); ++list) {
       const auto& l = **list;
-      out.type = l.id() == arrow::Type::LIST         ? arrow::list(out.type)
-                 : l.id() == arrow::Type::LARGE_LIST ? arrow::large_list(out.type)
-                                                     : arrow::fixed_size_list(
-                                                           out.type, static_cast<const arrow::FixedSizeListType&>(l).list_size());
+      out.type = l.id() == arrow::Type::LIST ? arrow::list(out.type)
+                 : l.id() == arrow::Type::LARGE_LIST
+                     ? arrow::large_list(out.type)
+                     : arrow::fixed_size_list(out.type, static_cast<const arrow::FixedSizeListType&>(l).list_size());
     }
   }
   return out;

@@ -95,7 +95,8 @@ Result<Operand> Binder::BindOperand(const Expr& e) {
       list.pos = e.pos;
       for (const auto& arg : e.args) {
         PILUM_ASSIGN_OR_RETURN(Operand o, BindOperand(*arg));
-        if (!o.literal || o.literal->kind == Literal::Kind::kList) return NotYetAt(arg->pos, "a list of other than literals is");
+        if (!o.literal || o.literal->kind == Literal::Kind::kList)
+          return NotYetAt(arg->pos, "a list of other than literals is");
         list.items.push_back(std::move(*o.literal));
       }
       return Operand{std::move(list), nullptr, nullptr, e.pos};
@@ -168,8 +169,8 @@ Result<Literal> Binder::BindParam(const Expr& e) {
   } else {
     size_t at = e.text == "?" ? next_param_++ : static_cast<size_t>(std::stoul(e.text)) - 1;
     if (at >= params_.positional.size()) {
-      return ErrorAt(e.pos, "no value was bound to {} ({} given)", e.text == "?" ? fmt::format("? number {}", at + 1) : "$" + e.text,
-                     params_.positional.size());
+      return ErrorAt(e.pos, "no value was bound to {} ({} given)",
+                     e.text == "?" ? fmt::format("? number {}", at + 1) : "$" + e.text, params_.positional.size());
     }
     scalar = params_.positional[at];
   }
@@ -196,7 +197,9 @@ Result<Operand> Binder::BindArith(const Expr& e) {
     std::shared_ptr<arrow::DataType> type;
     if (args[i].literal && args.size() == 2 && e.name != "||") {
       const Literal& l = *args[i].literal;
-      const auto beside = other.literal ? DefaultType(*other.literal) : other.value ? PlainType(other.value->type()) : arrow::boolean();
+      const auto beside = other.literal ? DefaultType(*other.literal)
+                          : other.value ? PlainType(other.value->type())
+                                        : arrow::boolean();
       if (l.kind == Literal::Kind::kNumber && arrow::is_decimal(beside->id())) {
         // Beside a decimal a literal is the decimal it was written as.
         for (int32_t scale = 0; scale <= 38 && !type; ++scale) {

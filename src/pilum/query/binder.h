@@ -80,7 +80,7 @@ class Binder {
 // Binds name(args); an unknown name is an error that lists near ones.
 Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector<Operand> args);
 // arithmetic.cc, cast.cc, choice.cc
-Result<ValuePtr> MakeArith(const std::string& op, ValuePtr a, ValuePtr b);   // errors without a position
+Result<ValuePtr> MakeArith(const std::string& op, ValuePtr a, ValuePtr b);  // errors without a position
 Result<ValuePtr> MakeNegate(ValuePtr a);
 Result<ValuePtr> MakeMonths(ValuePtr a, int64_t months);  // calendar months on the wall clock of the zone
 Result<ValuePtr> MakeConcat(std::vector<ValuePtr> parts, bool skip_null);
@@ -89,7 +89,8 @@ Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type)
 // The type all branches can take: equal ones, or the smallest numeric that holds both kinds.
 Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<Operand>& operands, size_t pos);
 // conditions[i] true first gives results[i]; else the last result (there is one more).
-ValuePtr MakeChoice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results, std::shared_ptr<arrow::DataType> type);
+ValuePtr MakeChoice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results,
+                    std::shared_ptr<arrow::DataType> type);
 ValuePtr MakeCoalesce(std::vector<ValuePtr> values, std::shared_ptr<arrow::DataType> type);
 
 // Up to three of `names` that are spelled nearly like `name`: "; near: a, b" or nothing.

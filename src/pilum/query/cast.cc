@@ -15,13 +15,33 @@ struct NamedType {
 
 const std::vector<NamedType>& Types() {
   static const std::vector<NamedType> types = {
-      {"int8", arrow::int8()},       {"int16", arrow::int16()},   {"int32", arrow::int32()},    {"int64", arrow::int64()},
-      {"uint8", arrow::uint8()},     {"uint16", arrow::uint16()}, {"uint32", arrow::uint32()},  {"uint64", arrow::uint64()},
-      {"float16", arrow::float16()}, {"float32", arrow::float32()}, {"float64", arrow::float64()},
-      {"tinyint", arrow::int8()},    {"smallint", arrow::int16()}, {"int", arrow::int32()},     {"integer", arrow::int32()},
-      {"bigint", arrow::int64()},    {"real", arrow::float32()},  {"float", arrow::float32()},  {"double", arrow::float64()},
-      {"text", arrow::utf8()},       {"string", arrow::utf8()},   {"varchar", arrow::utf8()},   {"bytea", arrow::binary()},
-      {"binary", arrow::binary()},   {"bool", arrow::boolean()},  {"boolean", arrow::boolean()}, {"date", arrow::date32()},
+      {"int8", arrow::int8()},
+      {"int16", arrow::int16()},
+      {"int32", arrow::int32()},
+      {"int64", arrow::int64()},
+      {"uint8", arrow::uint8()},
+      {"uint16", arrow::uint16()},
+      {"uint32", arrow::uint32()},
+      {"uint64", arrow::uint64()},
+      {"float16", arrow::float16()},
+      {"float32", arrow::float32()},
+      {"float64", arrow::float64()},
+      {"tinyint", arrow::int8()},
+      {"smallint", arrow::int16()},
+      {"int", arrow::int32()},
+      {"integer", arrow::int32()},
+      {"bigint", arrow::int64()},
+      {"real", arrow::float32()},
+      {"float", arrow::float32()},
+      {"double", arrow::float64()},
+      {"text", arrow::utf8()},
+      {"string", arrow::utf8()},
+      {"varchar", arrow::utf8()},
+      {"bytea", arrow::binary()},
+      {"binary", arrow::binary()},
+      {"bool", arrow::boolean()},
+      {"boolean", arrow::boolean()},
+      {"date", arrow::date32()},
       {"time", arrow::time64(arrow::TimeUnit::MICRO)},
       {"timestamp", arrow::timestamp(arrow::TimeUnit::MICRO)},
       {"timestamptz", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")},
@@ -33,7 +53,9 @@ class Cast : public ValueExpr {
  public:
   Cast(ValuePtr value, std::shared_ptr<arrow::DataType> type, std::shared_ptr<const Zone> zone)
       : ValueExpr(std::move(type)), value_(std::move(value)), zone_(std::move(zone)) {}
-  std::string ToString() const override { return fmt::format("CAST({} AS {})", value_->ToString(), type()->ToString()); }
+  std::string ToString() const override {
+    return fmt::format("CAST({} AS {})", value_->ToString(), type()->ToString());
+  }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*value_, in));
@@ -81,7 +103,8 @@ Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size
       const std::string inner = name.substr(open + 1, name.size() - open - 2);
       const size_t comma = inner.find(',');
       auto number = [](const std::string& digits, int* out) {
-        if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos) return false;
+        if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
+          return false;
         *out = std::stoi(digits);
         return true;
       };

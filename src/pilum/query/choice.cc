@@ -110,7 +110,8 @@ Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<Operand>& 
   bool one_domain = std::all_of(all.begin(), all.end(), [&](const auto& t) { return DomainOf(*t) == domain; });
   if (one_domain && domain == Domain::kText) return arrow::large_utf8();
   // Dates and times: what the columns say, where they agree.
-  if (!values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& t) { return t->Equals(*values[0]); }) &&
+  if (!values.empty() &&
+      std::all_of(values.begin(), values.end(), [&](const auto& t) { return t->Equals(*values[0]); }) &&
       std::all_of(literals.begin(), literals.end(), [&](const auto& t) { return t->id() == values[0]->id(); })) {
     return values[0];
   }
@@ -118,7 +119,8 @@ Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<Operand>& 
                  (*std::find_if_not(all.begin(), all.end(), same))->ToString());
 }
 
-ValuePtr MakeChoice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results, std::shared_ptr<arrow::DataType> type) {
+ValuePtr MakeChoice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results,
+                    std::shared_ptr<arrow::DataType> type) {
   return std::make_shared<Choice>(std::move(conditions), std::move(results), std::move(type));
 }
 ValuePtr MakeCoalesce(std::vector<ValuePtr> values, std::shared_ptr<arrow::DataType> type) {

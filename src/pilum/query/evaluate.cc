@@ -358,7 +358,9 @@ ValuePtr MakeValueOf(BoolPtr value) { return std::make_shared<ValueOf>(std::move
 ValuePtr MakeColumn(FieldPath path, std::shared_ptr<arrow::DataType> type, bool through_list) {
   return std::make_shared<ColumnValue>(std::move(path), std::move(type), through_list);
 }
-ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar) { return std::make_shared<ConstantValue>(std::move(scalar)); }
+ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar) {
+  return std::make_shared<ConstantValue>(std::move(scalar));
+}
 
 namespace {
 
@@ -369,7 +371,8 @@ class BoundTree : public BoundPredicate {
   const Node& root() const override { return *root_->node(); }
   const std::vector<FieldPath>& columns() const override { return columns_; }
   std::string ToString() const override { return text_; }
-  Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch, ReadContext& ctx) const override {
+  Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
+                                                        ReadContext& ctx) const override {
     PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
     PILUM_RETURN_NOT_OK(ctx.Check());
     EvalContext in{batch, ctx, batch.num_rows(), {}};
@@ -385,7 +388,8 @@ class BoundTree : public BoundPredicate {
 
 }  // namespace
 
-std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns, std::string text) {
+std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
+                                                         std::string text) {
   return std::make_shared<BoundTree>(std::move(root), std::move(columns), std::move(text));
 }
 

@@ -79,11 +79,12 @@ BoolPtr MakeNot(BoolPtr child);
 BoolPtr MakeIsNull(ValuePtr value);
 BoolPtr MakeIsNull(BoolPtr value);
 BoolPtr MakeIsTruth(BoolPtr value, bool wanted);  // IS TRUE / IS FALSE
-BoolPtr MakeBoolOf(ValuePtr value);              // a boolean value as a predicate
+BoolPtr MakeBoolOf(ValuePtr value);               // a boolean value as a predicate
 ValuePtr MakeValueOf(BoolPtr value);
 ValuePtr MakeColumn(FieldPath path, std::shared_ptr<arrow::DataType> type, bool through_list);
 ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar);
-std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns, std::string text);
+std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
+                                                         std::string text);
 
 // evaluate_set.cc: a value against a set of its type's normal form
 BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);

@@ -152,7 +152,8 @@ Result<std::vector<arrow::Decimal256>> DecimalsOf(const arrow::Array& a) {
       return Each<Decimal256, arrow::Decimal128Array>(
           a, [](const auto& t, int64_t i) { return Decimal256(Decimal128(t.GetValue(i))); });
     case arrow::Type::DECIMAL256:
-      return Each<Decimal256, arrow::Decimal256Array>(a, [](const auto& t, int64_t i) { return Decimal256(t.GetValue(i)); });
+      return Each<Decimal256, arrow::Decimal256Array>(
+          a, [](const auto& t, int64_t i) { return Decimal256(t.GetValue(i)); });
     default: return Status::TypeError("not decimals: ", a.type()->ToString());
   }
 }

@@ -67,7 +67,9 @@ int CompareAt(const Side& a, const Side& b, size_t i) {
   if (a.form == Form::kFloat && b.form == Form::kInt) return -CompareIntFloat(b.ints[i], a.floats[i]);
   auto dec = [&](const Side& s) {
     if (s.form == Form::kDecimal) return Dec{s.decimals[i], s.scale};
-    return Dec{arrow::Decimal256(arrow::Decimal128(static_cast<int64_t>(s.ints[i] >> 64), static_cast<uint64_t>(s.ints[i]))), 0};
+    return Dec{
+        arrow::Decimal256(arrow::Decimal128(static_cast<int64_t>(s.ints[i] >> 64), static_cast<uint64_t>(s.ints[i]))),
+        0};
   };
   if (a.form == Form::kFloat) return -CompareDecimalFloat(dec(b), a.floats[i]);
   if (b.form == Form::kFloat) return CompareDecimalFloat(dec(a), b.floats[i]);
@@ -84,7 +86,8 @@ struct Accepts {
 
 class Compare2 : public BoolExpr {
  public:
-  Compare2(std::shared_ptr<const Node> node, const std::string& op, ValuePtr a, ValuePtr b, std::shared_ptr<const Zone> zone)
+  Compare2(std::shared_ptr<const Node> node, const std::string& op, ValuePtr a, ValuePtr b,
+           std::shared_ptr<const Zone> zone)
       : BoolExpr(std::move(node)), accepts_(op), a_(std::move(a)), b_(std::move(b)), zone_(std::move(zone)) {}
 
   Result<Tri> Eval(EvalContext& in) const override {

@@ -49,7 +49,8 @@ class Ranges {
       base_ = static_cast<uint64_t>(lo_.front());
       dense_.assign(span / 64 + 1, 0);
       for (size_t i = 0; i < lo_.size(); ++i) {
-        for (uint64_t v = static_cast<uint64_t>(lo_[i]) - base_, end = static_cast<uint64_t>(hi_[i]) - base_; v <= end; ++v) {
+        for (uint64_t v = static_cast<uint64_t>(lo_[i]) - base_, end = static_cast<uint64_t>(hi_[i]) - base_; v <= end;
+             ++v) {
           dense_[v / 64] |= uint64_t{1} << (v % 64);
         }
       }
@@ -132,8 +133,9 @@ int64_t OrderOf(double v) {
   v += 0.0;  // -0.0 becomes 0.0
   int64_t bits;
   std::memcpy(&bits, &v, sizeof bits);
-  return bits >= 0 ? bits : static_cast<int64_t>(static_cast<uint64_t>(std::numeric_limits<int64_t>::min()) -
-                                                 static_cast<uint64_t>(bits));
+  return bits >= 0 ? bits
+                   : static_cast<int64_t>(static_cast<uint64_t>(std::numeric_limits<int64_t>::min()) -
+                                          static_cast<uint64_t>(bits));
 }
 
 class FloatMatcher : public Matcher {
@@ -328,7 +330,8 @@ class InSet : public BoolExpr {
     }
     if (array->type_id() == arrow::Type::DICTIONARY) {
       const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
-      if (d.dictionary()->length() <= in.rows && d.dictionary()->type_id() != arrow::Type::DICTIONARY) return ByEntry(d);
+      if (d.dictionary()->length() <= in.rows && d.dictionary()->type_id() != arrow::Type::DICTIONARY)
+        return ByEntry(d);
       PILUM_ASSIGN_OR_RETURN(array, Plain(array));
     }
     if (!array->type()->Equals(*plain_)) {

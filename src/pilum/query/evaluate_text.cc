@@ -4,7 +4,9 @@
 namespace pilum {
 namespace {
 
-void Set(std::vector<uint64_t>* bits, int64_t row) { (*bits)[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64); }
+void Set(std::vector<uint64_t>* bits, int64_t row) {
+  (*bits)[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64);
+}
 
 Result<Tri> TestEach(const arrow::Array& plain, const TextTest& test) {
   PILUM_ASSIGN_OR_RETURN(auto texts, BytesOf(plain));

@@ -31,7 +31,8 @@ Operand Boolean(BoolPtr b, size_t pos) { return Operand{std::nullopt, nullptr, s
 Operand ValueResult(ValuePtr v, size_t pos) { return Operand{std::nullopt, std::move(v), nullptr, pos}; }
 
 bool IsTextOperand(const Operand& o) {
-  return (o.literal && o.literal->kind == Literal::Kind::kText) || (o.value && DomainOf(*o.value->type()) == Domain::kText);
+  return (o.literal && o.literal->kind == Literal::Kind::kText) ||
+         (o.value && DomainOf(*o.value->type()) == Domain::kText);
 }
 
 namespace {
@@ -40,7 +41,9 @@ std::string Shown(const FunctionCall& f) {
   std::string out = f.call.name + "(";
   for (size_t i = 0; i < f.args.size(); ++i) {
     const Operand& o = f.args[i];
-    out += (i > 0 ? ", " : "") + (o.literal ? o.literal->ToString() : o.value ? o.value->ToString() : o.boolean->node()->text);
+    out += (i > 0 ? ", " : "") + (o.literal ? o.literal->ToString()
+                                  : o.value ? o.value->ToString()
+                                            : o.boolean->node()->text);
   }
   return out + ")";
 }
@@ -56,7 +59,8 @@ Result<Operand> BindTextSearch(FunctionCall f) {
     return which == 's' ? text.starts_with(part) : which == 'e' ? text.ends_with(part) : text.find(part) != text.npos;
   };
   const Operand &text = f.args[0], &part = f.args[1];
-  if (text.literal && part.literal) return Boolean(MakeConst(holds(text.literal->bytes, part.literal->bytes)), f.call.pos);
+  if (text.literal && part.literal)
+    return Boolean(MakeConst(holds(text.literal->bytes, part.literal->bytes)), f.call.pos);
   if (text.literal || !part.literal) {
     PILUM_ASSIGN_OR_RETURN(ValuePtr a, f.binder.AsValue(text));
     PILUM_ASSIGN_OR_RETURN(ValuePtr b, f.binder.AsValue(part));
@@ -104,16 +108,31 @@ struct Entry {
 constexpr size_t kMany = 1000;
 const std::vector<Entry>& Table() {
   static const std::vector<Entry> table = {
-      {"starts_with", 2, 2, BindTextSearch}, {"ends_with", 2, 2, BindTextSearch}, {"contains", 2, 2, BindTextSearch},
-      {"coalesce", 1, kMany, BindCoalesce},  {"nullif", 2, 2, BindNullif},
-      {"lower", 1, 1, BindTextFunction},     {"upper", 1, 1, BindTextFunction},   {"trim", 1, 1, BindTextFunction},
-      {"length", 1, 1, BindTextFunction},    {"substr", 2, 3, BindTextFunction},  {"concat", 1, kMany, BindConcat},
-      {"regexp_like", 2, 2, BindRegexp},     {"regexp_match", 2, 2, BindRegexp},
-      {"abs", 1, 1, BindRounding},           {"round", 1, 2, BindRounding},       {"floor", 1, 1, BindRounding},
+      {"starts_with", 2, 2, BindTextSearch},
+      {"ends_with", 2, 2, BindTextSearch},
+      {"contains", 2, 2, BindTextSearch},
+      {"coalesce", 1, kMany, BindCoalesce},
+      {"nullif", 2, 2, BindNullif},
+      {"lower", 1, 1, BindTextFunction},
+      {"upper", 1, 1, BindTextFunction},
+      {"trim", 1, 1, BindTextFunction},
+      {"length", 1, 1, BindTextFunction},
+      {"substr", 2, 3, BindTextFunction},
+      {"concat", 1, kMany, BindConcat},
+      {"regexp_like", 2, 2, BindRegexp},
+      {"regexp_match", 2, 2, BindRegexp},
+      {"abs", 1, 1, BindRounding},
+      {"round", 1, 2, BindRounding},
+      {"floor", 1, 1, BindRounding},
       {"ceil", 1, 1, BindRounding},
-      {"array_has", 2, 2, BindArrayHas},     {"array_contains", 2, 2, BindArrayHas},
-      {"array_has_any", 2, 2, BindArrayHas}, {"array_has_all", 2, 2, BindArrayHas}, {"cardinality", 1, 1, BindCardinality},
-      {"date_trunc", 2, 2, BindDateTrunc},   {"date_part", 2, 2, BindDatePart},   {"to_timestamp", 1, 1, BindToTimestamp},
+      {"array_has", 2, 2, BindArrayHas},
+      {"array_contains", 2, 2, BindArrayHas},
+      {"array_has_any", 2, 2, BindArrayHas},
+      {"array_has_all", 2, 2, BindArrayHas},
+      {"cardinality", 1, 1, BindCardinality},
+      {"date_trunc", 2, 2, BindDateTrunc},
+      {"date_part", 2, 2, BindDatePart},
+      {"to_timestamp", 1, 1, BindToTimestamp},
       {"arrow_cast", 2, 2, BindArrowCast},
   };
   return table;
@@ -122,9 +141,12 @@ const std::vector<Entry>& Table() {
 }  // namespace
 
 Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector<Operand> args) {
-  static constexpr const char* kLater[] = {"json_get",   "json_get_string", "json_get_int", "json_get_float",
-                                           "json_get_bool", "json_extract", "json_exists",  "count",
-                                           "sum",        "min",             "max",          "avg",
+  static constexpr const char* kLater[] = {"json_get",      "json_get_string",
+                                           "json_get_int",  "json_get_float",
+                                           "json_get_bool", "json_extract",
+                                           "json_exists",   "count",
+                                           "sum",           "min",
+                                           "max",           "avg",
                                            "median"};
   for (const char* later : kLater) {
     if (call.name == later) return NotYetAt(call.pos, "the function {} is", call.name);
@@ -135,7 +157,9 @@ Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector
     if (call.name != entry.name) continue;
     if (args.size() < entry.least || args.size() > entry.most) {
       return ErrorAt(call.pos, "{} takes {}{} arguments, not {}", call.name, entry.least,
-                     entry.most == entry.least ? "" : entry.most == kMany ? " or more" : fmt::format(" to {}", entry.most),
+                     entry.most == entry.least ? ""
+                     : entry.most == kMany     ? " or more"
+                                               : fmt::format(" to {}", entry.most),
                      args.size());
     }
     auto bound = entry.bind(FunctionCall{binder, call, std::move(args)});

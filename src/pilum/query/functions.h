@@ -25,7 +25,7 @@ Result<Operand> BindTextFunction(FunctionCall f);  // lower upper trim length su
 Result<Operand> BindConcat(FunctionCall f);
 Result<Operand> BindRegexp(FunctionCall f);
 // functions_number.cc
-Result<Operand> BindRounding(FunctionCall f);      // abs round floor ceil
+Result<Operand> BindRounding(FunctionCall f);  // abs round floor ceil
 // functions_list.cc
 Result<Operand> BindArrayHas(FunctionCall f);
 Result<Operand> BindCardinality(FunctionCall f);

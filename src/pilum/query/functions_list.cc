@@ -17,7 +17,9 @@ Result<ListView> ViewOf(std::shared_ptr<arrow::Array> array) {
   ListView v{array, nullptr, nullptr};
   auto of = [&](const auto& list) {
     v.items = list.values();
-    v.span = [&list](int64_t i) { return std::pair<int64_t, int64_t>(list.value_offset(i), list.value_offset(i) + list.value_length(i)); };
+    v.span = [&list](int64_t i) {
+      return std::pair<int64_t, int64_t>(list.value_offset(i), list.value_offset(i) + list.value_length(i));
+    };
   };
   switch (array->type_id()) {
     case arrow::Type::LIST:
@@ -54,7 +56,8 @@ class ListHas : public BoolExpr {
   Result<Tri> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, list_->Eval(in));
     PILUM_ASSIGN_OR_RETURN(ListView v, ViewOf(std::move(array)));
-    auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("item", v.items->type())}), v.items->length(), {v.items});
+    auto batch =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("item", v.items->type())}), v.items->length(), {v.items});
     EvalContext inner{*batch, in.ctx, v.items->length(), {}};
     std::vector<uint64_t> matches(WordsFor(in.rows), 0);
     if (all_) std::fill(matches.begin(), matches.end(), ~uint64_t{0});
@@ -108,7 +111,8 @@ class ListHasValue : public BoolExpr {
     PILUM_ASSIGN_OR_RETURN(arrow::Datum values, arrow::compute::Take(value, row_index));
     const arrow::ArrayVector columns = {items.make_array(), values.make_array()};
     auto batch = arrow::RecordBatch::Make(
-        arrow::schema({arrow::field("item", columns[0]->type()), arrow::field("value", columns[1]->type())}), row_index->length(), columns);
+        arrow::schema({arrow::field("item", columns[0]->type()), arrow::field("value", columns[1]->type())}),
+        row_index->length(), columns);
     EvalContext inner{*batch, in.ctx, row_index->length(), {}};
     PILUM_ASSIGN_OR_RETURN(Tri t, equal_->Eval(inner));
     Tri out = Tri::Null(in.rows);
@@ -171,7 +175,8 @@ Result<Operand> BindArrayHas(FunctionCall f) {
                                                       std::make_shared<Items>(PlainType(value->type()), 1)));
     auto node = std::make_shared<BoundPredicate::Node>();
     node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), value->ToString());
-    return Boolean(std::make_shared<ListHasValue>(std::move(node), list.value, std::move(value), std::move(equal)), f.call.pos);
+    return Boolean(std::make_shared<ListHasValue>(std::move(node), list.value, std::move(value), std::move(equal)),
+                   f.call.pos);
   }
   const bool is_list = f.args[1].literal->kind == Literal::Kind::kList;
   if (one == is_list) return WrongArgument(f, 1, one ? "a value" : "a list");

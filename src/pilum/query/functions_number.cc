@@ -20,7 +20,8 @@ class Rounding : public ValueExpr {
     for (int64_t i = 0; i < in.rows; ++i) {
       PILUM_ASSIGN_OR_RETURN(auto v, ValueAt(*array, i));
       if (!v) continue;
-      out[static_cast<size_t>(i)] = v->domain() == Domain::kFloat ? OfFloat(v->as_float()) : OfExact(*v, *array->type());
+      out[static_cast<size_t>(i)] =
+          v->domain() == Domain::kFloat ? OfFloat(v->as_float()) : OfExact(*v, *array->type());
     }
     return MakeArrayOf(type(), out);
   }
@@ -92,13 +93,15 @@ Result<Operand> BindRounding(FunctionCall f) {
   if (f.args.size() > 1) {
     const auto& l = f.args[1].literal;
     auto n = l && l->kind == Literal::Kind::kNumber ? l->number.FloorInt() : std::nullopt;
-    if (!n || !n->exact || n->value < -100 || n->value > 100) return WrongArgument(f, 1, "a number of digits (a literal)");
+    if (!n || !n->exact || n->value < -100 || n->value > 100)
+      return WrongArgument(f, 1, "a number of digits (a literal)");
     digits = static_cast<int>(n->value);
   }
   // Widest of its kind, so that abs(-128) and round(127, -1) have a result.
   if (arrow::is_integer(type->id())) type = type->id() == arrow::Type::UINT64 ? arrow::uint64() : arrow::int64();
   if (type->id() == arrow::Type::HALF_FLOAT || type->id() == arrow::Type::FLOAT) type = arrow::float64();
-  if (arrow::is_decimal(type->id())) type = arrow::decimal256(76, static_cast<const arrow::DecimalType&>(*type).scale());
+  if (arrow::is_decimal(type->id()))
+    type = arrow::decimal256(76, static_cast<const arrow::DecimalType&>(*type).scale());
   return ValueResult(std::make_shared<Rounding>(f.call.name, std::move(v), digits, std::move(type)), f.call.pos);
 }
 

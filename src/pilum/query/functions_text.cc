@@ -12,7 +12,9 @@ class TextFunction : public ValueExpr {
  public:
   TextFunction(std::string name, std::vector<ValuePtr> args, std::shared_ptr<arrow::DataType> type)
       : ValueExpr(std::move(type)), name_(std::move(name)), args_(std::move(args)) {}
-  std::string ToString() const override { return fmt::format("{}({}{})", name_, args_[0]->ToString(), args_.size() > 1 ? ", …" : ""); }
+  std::string ToString() const override {
+    return fmt::format("{}({}{})", name_, args_[0]->ToString(), args_.size() > 1 ? ", …" : "");
+  }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto text, EvalPlain(*args_[0], in));
@@ -41,7 +43,8 @@ class TextFunction : public ValueExpr {
     }
     const arrow::compute::TrimOptions spaces(" ");
     const bool trim = name_ == "trim";
-    PILUM_ASSIGN_OR_RETURN(arrow::Datum out, arrow::compute::CallFunction("utf8_" + name_, {in}, trim ? &spaces : nullptr));
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum out,
+                           arrow::compute::CallFunction("utf8_" + name_, {in}, trim ? &spaces : nullptr));
     return out.make_array();
   }
 
@@ -71,7 +74,8 @@ class TextFunction : public ValueExpr {
         if (position >= from[k] && begin_byte == v.size()) begin_byte = b;
         end_byte = b + CodePointSize(v, b);
       }
-      PILUM_RETURN_NOT_OK(out.Append(begin_byte < end_byte ? v.substr(begin_byte, end_byte - begin_byte) : std::string_view()));
+      PILUM_RETURN_NOT_OK(
+          out.Append(begin_byte < end_byte ? v.substr(begin_byte, end_byte - begin_byte) : std::string_view()));
     }
     return out.Finish();
   }
@@ -189,7 +193,8 @@ Result<Operand> BindRegexp(FunctionCall f) {
   auto expr = std::make_shared<Regexp>(std::move(node), std::move(text), pattern);
   // A pattern that does not compile is an error now, not at the first row.
   const arrow::compute::MatchSubstringOptions options(pattern);
-  auto tried = arrow::compute::CallFunction("match_substring_regex", {arrow::Datum(std::make_shared<arrow::StringScalar>(""))}, &options);
+  auto tried = arrow::compute::CallFunction("match_substring_regex",
+                                            {arrow::Datum(std::make_shared<arrow::StringScalar>(""))}, &options);
   if (!tried.ok()) return ErrorAt(f.args[1].pos, "bad regular expression: {}", tried.status().message());
   return Boolean(std::move(expr), f.call.pos);
 }

@@ -54,8 +54,13 @@ Int128 Part(const std::string& field, Int128 wall) {
 
 class TimeFunction : public ValueExpr {
  public:
-  TimeFunction(bool truncate, std::string field, ValuePtr value, std::shared_ptr<const Zone> zone, std::shared_ptr<arrow::DataType> type)
-      : ValueExpr(std::move(type)), truncate_(truncate), field_(std::move(field)), value_(std::move(value)), zone_(std::move(zone)) {}
+  TimeFunction(bool truncate, std::string field, ValuePtr value, std::shared_ptr<const Zone> zone,
+               std::shared_ptr<arrow::DataType> type)
+      : ValueExpr(std::move(type)),
+        truncate_(truncate),
+        field_(std::move(field)),
+        value_(std::move(value)),
+        zone_(std::move(zone)) {}
   std::string ToString() const override {
     return fmt::format("{}('{}', {})", truncate_ ? "date_trunc" : "date_part", field_, value_->ToString());
   }
@@ -151,14 +156,16 @@ Result<Operand> BindTime(FunctionCall f, bool truncate, const std::vector<std::s
   }
   PILUM_ASSIGN_OR_RETURN(ValuePtr v, f.binder.AsValue(f.args[1]));
   auto type = PlainType(v->type());
-  if (!arrow::is_date(type->id()) && type->id() != arrow::Type::TIMESTAMP) return WrongArgument(f, 1, "a date or timestamp");
+  if (!arrow::is_date(type->id()) && type->id() != arrow::Type::TIMESTAMP)
+    return WrongArgument(f, 1, "a date or timestamp");
   std::shared_ptr<const Zone> zone;
   if (!ZoneOf(*type).empty()) {
     PILUM_ASSIGN_OR_RETURN(zone, Zone::Load(ZoneOf(*type)));
   }
   if (truncate && arrow::is_date(type->id())) type = arrow::timestamp(arrow::TimeUnit::MICRO);
   if (!truncate) type = arrow::int64();
-  return ValueResult(std::make_shared<TimeFunction>(truncate, field, std::move(v), std::move(zone), std::move(type)), f.call.pos);
+  return ValueResult(std::make_shared<TimeFunction>(truncate, field, std::move(v), std::move(zone), std::move(type)),
+                     f.call.pos);
 }
 
 }  // namespace
@@ -176,13 +183,15 @@ Result<ValuePtr> MakeMonths(ValuePtr value, int64_t months) {
 }
 
 Result<Operand> BindDateTrunc(FunctionCall f) {
-  return BindTime(std::move(f), true,
-                  {"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"});
+  return BindTime(
+      std::move(f), true,
+      {"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"});
 }
 
 Result<Operand> BindDatePart(FunctionCall f) {
-  return BindTime(std::move(f), false, {"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month",
-                                        "quarter", "year", "doy", "dow", "isodow", "epoch"});
+  return BindTime(std::move(f), false,
+                  {"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year",
+                   "doy", "dow", "isodow", "epoch"});
 }
 
 // Text is parsed as a timestamp literal is; whole numbers are seconds since 1970, so instants.
@@ -205,7 +214,8 @@ Result<Operand> BindToTimestamp(FunctionCall f) {
     return ValueResult(std::move(cast), f.call.pos);
   }
   if (!arrow::is_integer(type->id())) return WrongArgument(f, 0, "a text or whole seconds");
-  auto zero = MakeConstant(std::make_shared<arrow::TimestampScalar>(0, arrow::timestamp(arrow::TimeUnit::SECOND, "UTC")));
+  auto zero =
+      MakeConstant(std::make_shared<arrow::TimestampScalar>(0, arrow::timestamp(arrow::TimeUnit::SECOND, "UTC")));
   PILUM_ASSIGN_OR_RETURN(ValuePtr seconds, MakeCast(std::move(v), arrow::int64()));
   class AsDuration : public ValueExpr {
    public:
@@ -219,7 +229,8 @@ Result<Operand> BindToTimestamp(FunctionCall f) {
    private:
     ValuePtr v_;
   };
-  PILUM_ASSIGN_OR_RETURN(ValuePtr sum, MakeArith("+", std::move(zero), std::make_shared<AsDuration>(std::move(seconds))));
+  PILUM_ASSIGN_OR_RETURN(ValuePtr sum,
+                         MakeArith("+", std::move(zero), std::make_shared<AsDuration>(std::move(seconds))));
   return ValueResult(std::move(sum), f.call.pos);
 }
 
@@ -228,12 +239,25 @@ namespace {
 // Arrow's own spelling: Int32, Utf8, Timestamp(Microsecond, Some("UTC")), Decimal128(10, 2), …
 Result<std::shared_ptr<arrow::DataType>> ParseArrowType(const std::string& text, size_t pos) {
   const std::string word = text.substr(0, text.find('('));
-  static const std::map<std::string, std::shared_ptr<arrow::DataType>> plain = {
-      {"Boolean", arrow::boolean()}, {"Int8", arrow::int8()},       {"Int16", arrow::int16()},     {"Int32", arrow::int32()},
-      {"Int64", arrow::int64()},     {"UInt8", arrow::uint8()},     {"UInt16", arrow::uint16()},   {"UInt32", arrow::uint32()},
-      {"UInt64", arrow::uint64()},   {"Float16", arrow::float16()}, {"Float32", arrow::float32()}, {"Float64", arrow::float64()},
-      {"Utf8", arrow::utf8()},       {"LargeUtf8", arrow::large_utf8()}, {"Utf8View", arrow::utf8_view()},
-      {"Binary", arrow::binary()},   {"LargeBinary", arrow::large_binary()}, {"Date32", arrow::date32()}, {"Date64", arrow::date64()}};
+  static const std::map<std::string, std::shared_ptr<arrow::DataType>> plain = {{"Boolean", arrow::boolean()},
+                                                                                {"Int8", arrow::int8()},
+                                                                                {"Int16", arrow::int16()},
+                                                                                {"Int32", arrow::int32()},
+                                                                                {"Int64", arrow::int64()},
+                                                                                {"UInt8", arrow::uint8()},
+                                                                                {"UInt16", arrow::uint16()},
+                                                                                {"UInt32", arrow::uint32()},
+                                                                                {"UInt64", arrow::uint64()},
+                                                                                {"Float16", arrow::float16()},
+                                                                                {"Float32", arrow::float32()},
+                                                                                {"Float64", arrow::float64()},
+                                                                                {"Utf8", arrow::utf8()},
+                                                                                {"LargeUtf8", arrow::large_utf8()},
+                                                                                {"Utf8View", arrow::utf8_view()},
+                                                                                {"Binary", arrow::binary()},
+                                                                                {"LargeBinary", arrow::large_binary()},
+                                                                                {"Date32", arrow::date32()},
+                                                                                {"Date64", arrow::date64()}};
   auto it = plain.find(text);
   if (it != plain.end()) return it->second;
   auto unknown = [&] { return ErrorAt(pos, "arrow_cast does not know the type '{}'", text); };
@@ -265,7 +289,8 @@ Result<std::shared_ptr<arrow::DataType>> ParseArrowType(const std::string& text,
 
 Result<Operand> BindArrowCast(FunctionCall f) {
   const auto& name = f.args[1].literal;
-  if (!name || name->kind != Literal::Kind::kText || name->bytes.empty()) return WrongArgument(f, 1, "the name of an Arrow type");
+  if (!name || name->kind != Literal::Kind::kText || name->bytes.empty())
+    return WrongArgument(f, 1, "the name of an Arrow type");
   PILUM_ASSIGN_OR_RETURN(auto type, ParseArrowType(name->bytes, f.args[1].pos));
   if (f.args[0].literal && f.args[0].literal->kind != Literal::Kind::kList && DomainOf(*type) != Domain::kText) {
     PILUM_ASSIGN_OR_RETURN(auto value, CastLiteral(*f.args[0].literal, type));

@@ -16,7 +16,8 @@ TEST(Statement, AnythingLeftOverIsRefused) {
   for (const char* tail : {";", "; SELECT 1", " UNION SELECT * FROM t", " garbage", " ) ", " ^ 2", " 'a'"}) {
     EXPECT_NE(BindError(Ints(), std::string("x = 1") + tail), "") << tail;
   }
-  EXPECT_EQ(BindError(Ints(), "x = 1 UNION SELECT 1"), "at 7: UNION is not part of this language: one SELECT over one source");
+  EXPECT_EQ(BindError(Ints(), "x = 1 UNION SELECT 1"),
+            "at 7: UNION is not part of this language: one SELECT over one source");
 }
 
 TEST(Statement, TNamesTheSource) { EXPECT_EQ(Rows(Ints(), "t.x = 2 AND T.x = 2"), (RowList{1})); }
@@ -61,7 +62,8 @@ TEST(Names, AsWrittenElseTheOneThatMatchesWithoutRegardToCase) {
   auto one = Json(arrow::int64(), "[1]"), two = Json(arrow::int64(), "[2]");
   EXPECT_EQ(Rows(BatchOf({{"a", one}, {"A", two}}), "A = 2"), (RowList{0}));
   EXPECT_EQ(Rows(BatchOf({{"Name", one}}), "NAME = 1"), (RowList{0}));
-  EXPECT_EQ(BindError(BatchOf({{"aB", one}, {"Ab", two}}), "ab = 1"), "at 1: 'ab' could be 'aB' or 'Ab'; write it as it is");
+  EXPECT_EQ(BindError(BatchOf({{"aB", one}, {"Ab", two}}), "ab = 1"),
+            "at 1: 'ab' could be 'aB' or 'Ab'; write it as it is");
 }
 
 TEST(Names, DuplicateNamesAreAnErrorWhenUsed) {
@@ -86,7 +88,9 @@ TEST(Names, ATopLevelColumnWinsOverTheSource) {
 
 TEST(Names, AStepThroughListOfStructGivesTheListOfThatField) {
   auto type = arrow::list(arrow::struct_({arrow::field("tag", arrow::utf8()), arrow::field("n", arrow::int64())}));
-  auto b = One("items", type, R"([[{"tag": "x", "n": 1}, null], [], null, [{"tag": null, "n": 2}, {"tag": "y", "n": 3}], [{"tag": "x", "n": 9}]])");
+  auto b = One(
+      "items", type,
+      R"([[{"tag": "x", "n": 1}, null], [], null, [{"tag": null, "n": 2}, {"tag": "y", "n": 3}], [{"tag": "x", "n": 9}]])");
   EXPECT_EQ(Truth(b, "array_has(items.tag, 'x')"), "TF-FT");
   EXPECT_EQ(Truth(b, "array_has(items.n, 3)"), "FF-TF");
   EXPECT_EQ(Truth(b, "cardinality(items.tag) = 2"), "TF-TF");
@@ -114,10 +118,11 @@ TEST(Numbers, LiteralsAreExactAtAnySize) {
 }
 
 TEST(Numbers, AllTypesCompareByMathematicalValue) {
-  auto b = BatchOf({{"i", Json(arrow::int64(), "[9007199254740993, -1, 3, null, 5]")},
-                    {"u", Json(arrow::uint64(), "[9007199254740993, 18446744073709551615, 3, 1, 5]")},
-                    {"f", Json(arrow::float64(), "[9007199254740992, 0.5, 3, 1, NaN]")},
-                    {"d", Json(arrow::decimal128(20, 2), R"(["9007199254740993.00", "-1.00", "3.01", "1.00", "5.00"])")}});
+  auto b =
+      BatchOf({{"i", Json(arrow::int64(), "[9007199254740993, -1, 3, null, 5]")},
+               {"u", Json(arrow::uint64(), "[9007199254740993, 18446744073709551615, 3, 1, 5]")},
+               {"f", Json(arrow::float64(), "[9007199254740992, 0.5, 3, 1, NaN]")},
+               {"d", Json(arrow::decimal128(20, 2), R"(["9007199254740993.00", "-1.00", "3.01", "1.00", "5.00"])")}});
   EXPECT_EQ(Truth(b, "i = u"), "TFT-T");
   EXPECT_EQ(Truth(b, "i < u"), "FTF-F");
   EXPECT_EQ(Truth(b, "i = f"), "FFT-F");
@@ -127,8 +132,10 @@ TEST(Numbers, AllTypesCompareByMathematicalValue) {
   EXPECT_EQ(Truth(b, "u >= d"), "TTFTT");
   EXPECT_EQ(Truth(b, "d > f"), "TFTFF");
   EXPECT_EQ(Truth(b, "f = d"), "FFFTF");
-  auto scales = BatchOf({{"a", Json(arrow::decimal128(10, 2), R"(["1.10", "1.10"])")},
-                         {"b", Json(arrow::decimal256(76, 40), R"(["1.1000000000000000000000000000000000000000", "1.1000000000000000000000000000000000000001"])")}});
+  auto scales = BatchOf(
+      {{"a", Json(arrow::decimal128(10, 2), R"(["1.10", "1.10"])")},
+       {"b", Json(arrow::decimal256(76, 40),
+                  R"(["1.1000000000000000000000000000000000000000", "1.1000000000000000000000000000000000000001"])")}});
   EXPECT_EQ(Truth(scales, "a = b"), "TF");
   EXPECT_EQ(Truth(scales, "a < b"), "FT");
 }
@@ -162,7 +169,8 @@ TEST(Numbers, DivisionTruncatesAndTheRemainderHasTheDividendsSign) {
 }
 
 TEST(Numbers, DecimalWithIntegerIsDecimal) {
-  auto d = BatchOf({{"d", Json(arrow::decimal128(10, 2), R"(["1.10", "-2.50", null])")}, {"i", Json(arrow::int64(), "[3, 2, 1]")}});
+  auto d = BatchOf(
+      {{"d", Json(arrow::decimal128(10, 2), R"(["1.10", "-2.50", null])")}, {"i", Json(arrow::int64(), "[3, 2, 1]")}});
   EXPECT_EQ(Truth(d, "d * i = 3.3"), "TF-");
   EXPECT_EQ(Truth(d, "d + 1 = 2.1"), "TF-");
   EXPECT_EQ(Truth(d, "d + 0.01 = 1.11"), "TF-");  // a pointed literal beside a decimal is one
@@ -185,7 +193,8 @@ TEST(Numbers, CaretIsRefusedAndDoubleEqualsIsEquals) {
 
 // ---- No value
 TEST(NoValue, OverflowDivisionByZeroAndImpossibleCastsAreNull) {
-  auto b = BatchOf({{"i", Json(arrow::int64(), "[9223372036854775807, 0, 4]")}, {"f", Json(arrow::float64(), "[1e308, 0, 2]")},
+  auto b = BatchOf({{"i", Json(arrow::int64(), "[9223372036854775807, 0, 4]")},
+                    {"f", Json(arrow::float64(), "[1e308, 0, 2]")},
                     {"s", Json(arrow::utf8(), R"(["x", "1.5", "12"])")}});
   EXPECT_EQ(Truth(b, "i + 1 > 0"), "-TT");
   EXPECT_EQ(Truth(b, "8 / i >= 0"), "T-T");
@@ -244,7 +253,8 @@ TEST(Conversions, UuidTextIsTakenForUuidColumns) {
     std::shared_ptr<arrow::Array> MakeArray(std::shared_ptr<arrow::ArrayData> d) const override {
       return std::make_shared<arrow::ExtensionArray>(d);
     }
-    arrow::Result<std::shared_ptr<arrow::DataType>> Deserialize(std::shared_ptr<arrow::DataType>, const std::string&) const override {
+    arrow::Result<std::shared_ptr<arrow::DataType>> Deserialize(std::shared_ptr<arrow::DataType>,
+                                                                const std::string&) const override {
       return std::make_shared<Uuid>();
     }
     std::string Serialize() const override { return ""; }
@@ -259,7 +269,9 @@ TEST(Conversions, UuidTextIsTakenForUuidColumns) {
 
 TEST(Conversions, DictionaryAndViewTypesAreTheirValueType) {
   auto entries = Json(arrow::utf8(), R"(["a", null, "c"])");
-  auto d = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::utf8()), Json(arrow::int8(), "[0, 1, 2, null, 0]"), entries).ValueOrDie();
+  auto d = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::utf8()),
+                                              Json(arrow::int8(), "[0, 1, 2, null, 0]"), entries)
+               .ValueOrDie();
   auto b = BatchOf({{"d", d}, {"v", Json(arrow::utf8_view(), R"(["a", "a", "c", null, "x"])")}});
   EXPECT_EQ(Truth(b, "d = 'a'"), "T-F-T");
   EXPECT_EQ(Truth(b, "d <> 'a'"), "F-T-F");
@@ -276,8 +288,9 @@ TEST(Conversions, DoubleColonIsCastAndTypeNames) {
   EXPECT_EQ(Rows(Ints(), "CAST(x AS decimal(10, 2)) = 2.00"), (RowList{1}));
   EXPECT_EQ(Rows(Ints(), "x = '2'::bigint"), (RowList{1}));
   EXPECT_EQ(Truth(Ints(), "2.5::int = 2 AND -2.5::decimal(3, 0) = -3"), "TTTT");
-  for (const char* type : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-                           "tinyint", "smallint", "int", "bigint", "real", "double", "double precision", "decimal(5,1)"}) {
+  for (const char* type :
+       {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+        "tinyint", "smallint", "int", "bigint", "real", "double", "double precision", "decimal(5,1)"}) {
     EXPECT_EQ(Rows(Ints(), std::string("x::") + type + " = 2"), (RowList{1})) << type;
   }
   EXPECT_EQ(BindError(Ints(), "x::intt = 2"), "at 2: there is no type 'intt'; near: int8, int, int16");
@@ -342,7 +355,8 @@ TEST(Lists, EqualsOnListsStructsAndMapsIsRefused) {
 TEST(Booleans, NumbersAreNotBooleans) {
   EXPECT_EQ(BindError(Ints(), "x"), "at 1: x is int64, not a condition");
   EXPECT_EQ(BindError(Ints(), "x AND x = 1"), "at 1: x is int64, not a condition");
-  EXPECT_EQ(BindError(One("b", arrow::boolean(), "[true]"), "b = 1"), "at 5: numbers are not booleans: a bool is compared with TRUE or FALSE");
+  EXPECT_EQ(BindError(One("b", arrow::boolean(), "[true]"), "b = 1"),
+            "at 5: numbers are not booleans: a bool is compared with TRUE or FALSE");
   EXPECT_EQ(BindError(Ints(), "1"), "at 1: a number is not a condition");
 }
 
@@ -359,7 +373,8 @@ TEST(Booleans, IsTruth) {
 
 // ---- Time
 TEST(Time, WallClockInTheColumnsZone) {
-  auto b = One("ts", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1710055800, 1710052200, 1730611800, 1730615400]");
+  auto b = One("ts", arrow::timestamp(TimeUnit::SECOND, "America/New_York"),
+               "[1710055800, 1710052200, 1730611800, 1730615400]");
   EXPECT_EQ(Rows(b, "ts = '2024-03-10 02:30'"), (RowList{0}));  // in the gap: 03:30 EDT
   EXPECT_EQ(Rows(b, "ts = '2024-11-03 01:30'"), (RowList{2}));  // the earlier of the two
   EXPECT_EQ(Rows(b, "ts >= date '2024-11-03' AND ts < date '2024-11-04'"), (RowList{2, 3}));
@@ -385,7 +400,8 @@ TEST(Time, DatesAndTimestampsCompareAtMidnight) {
 }
 
 TEST(Time, TimesOfDifferentUnitsCompareExactly) {
-  auto b = BatchOf({{"s", Json(arrow::timestamp(TimeUnit::SECOND), "[1, -1]")}, {"n", Json(arrow::timestamp(TimeUnit::NANO), "[1000000000, -1000000001]")}});
+  auto b = BatchOf({{"s", Json(arrow::timestamp(TimeUnit::SECOND), "[1, -1]")},
+                    {"n", Json(arrow::timestamp(TimeUnit::NANO), "[1000000000, -1000000001]")}});
   EXPECT_EQ(Truth(b, "s = n"), "TF");
   EXPECT_EQ(Truth(b, "s > n"), "FT");
 }
@@ -395,14 +411,16 @@ TEST(Time, DurationsCompareWithIntervalsOfDaysAndSmaller) {
   EXPECT_EQ(Truth(b, "d = INTERVAL '1 day'"), "TF-");
   EXPECT_EQ(Truth(b, "d > INTERVAL '24 hours 30 minutes'"), "FT-");
   EXPECT_NE(BindError(b, "d = INTERVAL '1 month'"), "");
-  auto ts = BatchOf({{"a", Json(arrow::timestamp(TimeUnit::SECOND), "[0, 86400]")}, {"b", Json(arrow::timestamp(TimeUnit::MILLI), "[86400000, 0]")}});
+  auto ts = BatchOf({{"a", Json(arrow::timestamp(TimeUnit::SECOND), "[0, 86400]")},
+                     {"b", Json(arrow::timestamp(TimeUnit::MILLI), "[86400000, 0]")}});
   EXPECT_EQ(Truth(ts, "b - a = INTERVAL '1 day'"), "TF");
   EXPECT_EQ(Truth(ts, "a + INTERVAL '1 day' = b"), "TF");
 }
 
 TEST(Time, MonthsOnlyInCalendarArithmetic) {
-  auto b = BatchOf({{"d", Json(arrow::date32(), "[19753, 19782]")},  // 2024-01-31, 2024-02-29
-                    {"z", Json(arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1707541200, null]")}});  // 2024-02-10 00:00
+  auto b = BatchOf(
+      {{"d", Json(arrow::date32(), "[19753, 19782]")},  // 2024-01-31, 2024-02-29
+       {"z", Json(arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1707541200, null]")}});  // 2024-02-10 00:00
   EXPECT_EQ(Truth(b, "d + INTERVAL '1 month' = date '2024-02-29'"), "TF");
   EXPECT_EQ(Truth(b, "d - INTERVAL '1 year' = '2023-02-28'"), "FT");
   EXPECT_EQ(Truth(b, "d + INTERVAL '1 month 1 day' = '2024-03-01'"), "TF");
@@ -410,7 +428,8 @@ TEST(Time, MonthsOnlyInCalendarArithmetic) {
 }
 
 TEST(Time, InstantsFarBeyondTheCalendarDoNoHarm) {
-  auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[9223372036854775807, -9223372036854775808, 253402300800, null]");
+  auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"),
+               "[9223372036854775807, -9223372036854775808, 253402300800, null]");
   EXPECT_EQ(Truth(b, "date_trunc('day', z) IS NULL"), "FTFT");
   EXPECT_EQ(Truth(b, "date_part('year', z) = 9999"), "F-T-");
   EXPECT_EQ(Truth(b, "z > '9999-12-31 00:00'"), "TFT-");
@@ -418,7 +437,8 @@ TEST(Time, InstantsFarBeyondTheCalendarDoNoHarm) {
 }
 
 TEST(Time, CastsOfZonedTimestampsAreOnTheWall) {
-  auto b = One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1704855600, null]");  // 2024-01-09 22:00 there
+  auto b =
+      One("z", arrow::timestamp(TimeUnit::SECOND, "America/New_York"), "[1704855600, null]");  // 2024-01-09 22:00 there
   EXPECT_EQ(Truth(b, "CAST(z AS date) = '2024-01-09'"), "T-");
   EXPECT_EQ(Truth(b, "z::time = '22:00'"), "T-");
   EXPECT_EQ(Truth(b, "z::timestamp = '2024-01-09 22:00'"), "T-");
@@ -439,7 +459,8 @@ TEST(Null, ThreeValued) {
 }
 
 TEST(Null, IsDistinctFromIsNeverNull) {
-  auto b = BatchOf({{"x", Json(arrow::int64(), "[1, null, null, 2]")}, {"y", Json(arrow::float64(), "[1, null, 3, 5]")}});
+  auto b =
+      BatchOf({{"x", Json(arrow::int64(), "[1, null, null, 2]")}, {"y", Json(arrow::float64(), "[1, null, 3, 5]")}});
   EXPECT_EQ(Truth(b, "x IS DISTINCT FROM y"), "FFTT");
   EXPECT_EQ(Truth(b, "x IS NOT DISTINCT FROM y"), "TTFF");
   EXPECT_EQ(Truth(b, "x IS DISTINCT FROM 1"), "FTTT");
@@ -472,7 +493,8 @@ TEST(Functions, Text) {
 }
 
 TEST(Functions, Numbers) {
-  auto b = BatchOf({{"i", Json(arrow::int8(), "[-128, 5, null]")}, {"f", Json(arrow::float64(), "[-2.5, 2.5, NaN]")},
+  auto b = BatchOf({{"i", Json(arrow::int8(), "[-128, 5, null]")},
+                    {"f", Json(arrow::float64(), "[-2.5, 2.5, NaN]")},
                     {"d", Json(arrow::decimal128(10, 2), R"(["-1.55", "1.55", "0.05"])")}});
   EXPECT_EQ(Truth(b, "abs(i) = 128"), "TF-");
   EXPECT_EQ(Truth(b, "abs(f) = 2.5"), "TTF");
@@ -507,10 +529,13 @@ TEST(Functions, OthersAreAnErrorThatListsNearNames) {
 }
 
 // ---- What an index is told
-const Probe* ProbeOf(const std::shared_ptr<const BoundPredicate>& p) { return p->root().probe ? &*p->root().probe : nullptr; }
+const Probe* ProbeOf(const std::shared_ptr<const BoundPredicate>& p) {
+  return p->root().probe ? &*p->root().probe : nullptr;
+}
 
 TEST(Probes, ComparisonsOfOneColumnAreExactSets) {
-  auto schema = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("s", arrow::utf8()), arrow::field("b", arrow::boolean()),
+  auto schema = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("s", arrow::utf8()),
+                               arrow::field("b", arrow::boolean()),
                                arrow::field("st", arrow::struct_({arrow::field("a", arrow::int64())})),
                                arrow::field("l", arrow::list(arrow::int64()))});
   auto bind = [&](const char* sql) { return BindPredicate(sql, *schema, {}).ValueOrDie(); };
@@ -530,7 +555,8 @@ TEST(Probes, ComparisonsOfOneColumnAreExactSets) {
   EXPECT_EQ(ProbeOf(bind("i IS NULL"))->kind, Probe::Kind::kIsNull);
   EXPECT_EQ(ProbeOf(bind("l IS NULL")), nullptr);
   EXPECT_EQ(ProbeOf(bind("i + 1 = 2")), nullptr);
-  EXPECT_EQ(bind("i = 1 OR st.a = 2 OR i = 2 OR st IS NULL")->columns(), (std::vector<FieldPath>{FieldPath{{"i"}}, FieldPath{{"st"}}}));
+  EXPECT_EQ(bind("i = 1 OR st.a = 2 OR i = 2 OR st IS NULL")->columns(),
+            (std::vector<FieldPath>{FieldPath{{"i"}}, FieldPath{{"st"}}}));
 }
 
 }  // namespace

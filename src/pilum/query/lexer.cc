@@ -75,7 +75,8 @@ class Lexer {
     }
     std::string text(sql_.substr(from, at_ - from));
     if (ContinuesName(Peek())) {
-      return ErrorAt(start_ + 1, "'{}{}' is neither a number nor a name; quote a name as \"{}{}\"", text, Word(), text, "…");
+      return ErrorAt(start_ + 1, "'{}{}' is neither a number nor a name; quote a name as \"{}{}\"", text, Word(), text,
+                     "…");
     }
     Add(Token::Kind::kNumber, std::move(text));
     return Status::OK();
@@ -113,7 +114,10 @@ class Lexer {
       int value = 0;
       for (size_t k = i; k < i + 2; ++k) {
         char c = text[k];
-        int digit = IsDigit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = IsDigit(c)             ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) return ErrorAt(start_ + 3 + k, "'{}' is not a hex digit", c);
         value = value * 16 + digit;
       }

@@ -50,7 +50,8 @@ Status Misfit(const Literal& l, const arrow::DataType& type) {
   if (l.kind == Literal::Kind::kNumber && type.id() == arrow::Type::BOOL) {
     return ErrorAt(l.pos, "numbers are not booleans: a bool is compared with TRUE or FALSE");
   }
-  return ErrorAt(l.pos, "{} cannot be compared with {}; use CAST to convert one of them", KindName(l.kind), type.ToString());
+  return ErrorAt(l.pos, "{} cannot be compared with {}; use CAST to convert one of them", KindName(l.kind),
+                 type.ToString());
 }
 
 Place At(Value v, bool exact = true) { return Place{Place::Where::kAt, std::move(v), exact}; }
@@ -230,7 +231,8 @@ Result<Place> PlaceOf(const Literal& l, const std::shared_ptr<arrow::DataType>& 
   return Misfit(l, *full);
 }
 
-Result<ValueSet> CompareSet(const std::string& op, const Literal& literal, const std::shared_ptr<arrow::DataType>& type) {
+Result<ValueSet> CompareSet(const std::string& op, const Literal& literal,
+                            const std::shared_ptr<arrow::DataType>& type) {
   PILUM_ASSIGN_OR_RETURN(Place p, PlaceOf(literal, type));
   auto below = [&](bool with_equal) {  // values < literal, or <= literal
     if (p.where == Place::Where::kBelow) return ValueSet::None();

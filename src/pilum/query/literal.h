@@ -20,11 +20,11 @@ struct Literal {
   size_t pos = 0;
   bool boolean = false;
   ExactNumber number;
-  bool point = false;      // number: written with a point or exponent, or computed as a float
-  std::string bytes;       // text, binary
-  Int128 nanos = 0;        // date, timestamp: since 1970; time: since midnight; interval: the part below months
-  bool instant = false;    // timestamp: has an offset (nanos are UTC); else a wall clock
-  int64_t months = 0;      // interval
+  bool point = false;    // number: written with a point or exponent, or computed as a float
+  std::string bytes;     // text, binary
+  Int128 nanos = 0;      // date, timestamp: since 1970; time: since midnight; interval: the part below months
+  bool instant = false;  // timestamp: has an offset (nanos are UTC); else a wall clock
+  int64_t months = 0;    // interval
   std::vector<Literal> items;
   // Of a value computed at bind (a folded expression): its exact type. Null for what was written or bound.
   std::shared_ptr<arrow::DataType> type;
@@ -44,12 +44,14 @@ struct Place {
 // kQuery "at N: …" if the literal cannot stand beside this type. The literal must not be NULL.
 Result<Place> PlaceOf(const Literal& literal, const std::shared_ptr<arrow::DataType>& type);
 // The values v of the type with `v op literal`; op: = <> < <= > >=.
-Result<ValueSet> CompareSet(const std::string& op, const Literal& literal, const std::shared_ptr<arrow::DataType>& type);
+Result<ValueSet> CompareSet(const std::string& op, const Literal& literal,
+                            const std::shared_ptr<arrow::DataType>& type);
 
 // Values that parameters and folded expressions give. `computed`: doubles are taken by their exact value and the type is
 // kept; else a double is what it prints as (whole numbers exactly).
 Result<Literal> LiteralOf(const arrow::Scalar& scalar, size_t pos, bool computed);
-Result<Literal> LiteralOfValue(const Value& value, const std::shared_ptr<arrow::DataType>& type, size_t pos, bool computed);
+Result<Literal> LiteralOfValue(const Value& value, const std::shared_ptr<arrow::DataType>& type, size_t pos,
+                               bool computed);
 
 // The type a literal has where nothing beside it says otherwise.
 std::shared_ptr<arrow::DataType> DefaultType(const Literal& literal);

@@ -17,7 +17,8 @@ ExactNumber AsWritten(double v, bool single) {
 
 }  // namespace
 
-Result<Literal> LiteralOfValue(const Value& v, const std::shared_ptr<arrow::DataType>& full, size_t pos, bool computed) {
+Result<Literal> LiteralOfValue(const Value& v, const std::shared_ptr<arrow::DataType>& full, size_t pos,
+                               bool computed) {
   const std::shared_ptr<arrow::DataType> type = PlainType(full);
   Literal l;
   l.pos = pos;
@@ -25,8 +26,8 @@ Result<Literal> LiteralOfValue(const Value& v, const std::shared_ptr<arrow::Data
   switch (v.domain()) {
     case Domain::kFloat:
       l.kind = Literal::Kind::kNumber;
-      l.number = computed ? ExactNumber::FromDouble(v.as_float())
-                          : AsWritten(v.as_float(), type->id() != arrow::Type::DOUBLE);
+      l.number =
+          computed ? ExactNumber::FromDouble(v.as_float()) : AsWritten(v.as_float(), type->id() != arrow::Type::DOUBLE);
       l.point = true;
       return l;
     case Domain::kDecimal:
@@ -105,7 +106,8 @@ std::shared_ptr<arrow::DataType> DefaultType(const Literal& l) {
     case Literal::Kind::kDate: return arrow::date32();
     case Literal::Kind::kTime: return arrow::time64(arrow::TimeUnit::NANO);
     case Literal::Kind::kTimestamp:
-      return arrow::timestamp(l.nanos % 1000 == 0 ? arrow::TimeUnit::MICRO : arrow::TimeUnit::NANO, l.instant ? "UTC" : "");
+      return arrow::timestamp(l.nanos % 1000 == 0 ? arrow::TimeUnit::MICRO : arrow::TimeUnit::NANO,
+                              l.instant ? "UTC" : "");
     case Literal::Kind::kInterval:  // the coarsest unit that holds it
       return arrow::duration(l.nanos % kNanosPerSecond == 0 ? arrow::TimeUnit::SECOND
                              : l.nanos % 1'000'000 == 0     ? arrow::TimeUnit::MILLI
@@ -167,7 +169,8 @@ Result<std::optional<Value>> CastLiteral(const Literal& l, const std::shared_ptr
     if (type->id() == arrow::Type::BOOL && !l.point) return std::optional<Value>(Value::Int(!l.number.is_zero()));
     return nothing;
   }
-  if (l.kind == Literal::Kind::kBool && arrow::is_integer(type->id())) return std::optional<Value>(Value::Int(l.boolean));
+  if (l.kind == Literal::Kind::kBool && arrow::is_integer(type->id()))
+    return std::optional<Value>(Value::Int(l.boolean));
   if (l.kind == Literal::Kind::kText && (arrow::is_numeric(type->id()) || arrow::is_decimal(type->id()))) {
     auto n = ExactNumber::Parse(l.bytes, arrow::is_floating(type->id()));
     if (!n || (arrow::is_integer(type->id()) && !n->is_integer())) return nothing;

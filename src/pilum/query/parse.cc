@@ -6,9 +6,9 @@ namespace {
 
 bool IsClauseWord(const Token& t) {
   if (t.kind != Token::Kind::kName) return false;
-  static constexpr std::string_view kWords[] = {"FROM",   "WHERE", "GROUP",     "HAVING", "ORDER", "LIMIT",   "OFFSET",
-                                                "UNION",  "JOIN",  "INTERSECT", "EXCEPT", "LEFT",  "RIGHT",   "FULL",
-                                                "INNER",  "CROSS", "NATURAL",   "WINDOW", "FETCH", "QUALIFY", "AS"};
+  static constexpr std::string_view kWords[] = {"FROM",  "WHERE", "GROUP",     "HAVING", "ORDER", "LIMIT",   "OFFSET",
+                                                "UNION", "JOIN",  "INTERSECT", "EXCEPT", "LEFT",  "RIGHT",   "FULL",
+                                                "INNER", "CROSS", "NATURAL",   "WINDOW", "FETCH", "QUALIFY", "AS"};
   std::string upper = Upper(t.text);
   return std::find(std::begin(kWords), std::end(kWords), upper) != std::end(kWords);
 }
@@ -28,8 +28,8 @@ Status CheckEnd(const Parser& p) {
 }
 
 bool IsAggregate(const std::string& name) {
-  for (const char* a : {"count", "sum", "min", "max", "avg", "median", "stddev", "variance", "any_value", "first", "last",
-                        "approx_count_distinct", "approx_percentile", "approx_top_k"}) {
+  for (const char* a : {"count", "sum", "min", "max", "avg", "median", "stddev", "variance", "any_value", "first",
+                        "last", "approx_count_distinct", "approx_percentile", "approx_top_k"}) {
     if (name == a) return true;
   }
   return false;

@@ -55,9 +55,8 @@ int LevelOf(const Token& t) {
 
 bool IsReserved(const Token& t) {
   if (t.kind != Token::Kind::kName) return false;
-  static constexpr std::string_view kWords[] = {"AND",  "OR",   "IN",   "IS",   "LIKE", "ILIKE",  "BETWEEN",
-                                                "WHEN", "THEN", "ELSE", "END",  "AS",   "SELECT", "FROM",
-                                                "WHERE"};
+  static constexpr std::string_view kWords[] = {"AND",  "OR",   "IN",  "IS", "LIKE",   "ILIKE", "BETWEEN", "WHEN",
+                                                "THEN", "ELSE", "END", "AS", "SELECT", "FROM",  "WHERE"};
   std::string upper = Upper(t.text);
   return std::find(std::begin(kWords), std::end(kWords), upper) != std::end(kWords);
 }
@@ -103,8 +102,8 @@ Result<ExprPtr> Parser::ParseBinary(int least) {
     const Token t = Peek();
     if (TooTall(left.get())) return TooDeep(t.pos);
     int level = LevelOf(t);
-    if (t.IsWord("NOT") && !(Peek(1).IsWord("IN") || Peek(1).IsWord("LIKE") || Peek(1).IsWord("ILIKE") ||
-                             Peek(1).IsWord("BETWEEN"))) {
+    if (t.IsWord("NOT") &&
+        !(Peek(1).IsWord("IN") || Peek(1).IsWord("LIKE") || Peek(1).IsWord("ILIKE") || Peek(1).IsWord("BETWEEN"))) {
       level = 0;
     }
     if (level == 0 || level < least) return left;
@@ -146,7 +145,10 @@ Result<ExprPtr> Parser::ParseBinary(int least) {
 // IN, LIKE, ILIKE, BETWEEN, after an optional NOT.
 Result<ExprPtr> Parser::ParsePostfix(ExprPtr left, bool negated) {
   const Token t = Next();
-  auto e = Make(t.IsWord("IN") ? Expr::Kind::kIn : t.IsWord("BETWEEN") ? Expr::Kind::kBetween : Expr::Kind::kLike, t.pos);
+  auto e = Make(t.IsWord("IN")        ? Expr::Kind::kIn
+                : t.IsWord("BETWEEN") ? Expr::Kind::kBetween
+                                      : Expr::Kind::kLike,
+                t.pos);
   e->negated = negated;
   e->args.push_back(std::move(left));
   if (e->kind == Expr::Kind::kIn) {

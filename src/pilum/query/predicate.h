@@ -23,9 +23,9 @@ class BoundPredicate {
     enum class Kind { kAnd, kOr, kNot, kConst, kLeaf };
     Kind kind = Kind::kLeaf;
     std::vector<std::shared_ptr<const Node>> children;
-    std::optional<bool> constant;   // kConst: TRUE, FALSE, or NULL (nullopt)
-    std::optional<Probe> probe;     // kLeaf: nullopt = only recheck can tell
-    std::string text;               // for --explain
+    std::optional<bool> constant;  // kConst: TRUE, FALSE, or NULL (nullopt)
+    std::optional<Probe> probe;    // kLeaf: nullopt = only recheck can tell
+    std::string text;              // for --explain
   };
 
   virtual ~BoundPredicate() = default;
@@ -34,7 +34,8 @@ class BoundPredicate {
   virtual const std::vector<FieldPath>& columns() const = 0;
   // TRUE / FALSE / NULL a row, exactly as docs/formats/sql.md says. `batch` holds at least columns(), shaped as
   // FileReader::Read gives them. Checks ctx between pieces of work.
-  virtual Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch, ReadContext& ctx) const = 0;
+  virtual Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
+                                                                ReadContext& ctx) const = 0;
   virtual std::string ToString() const = 0;
 };
 

@@ -67,7 +67,10 @@ TEST(Wild, W08LiteralsAboveInt64) {
 TEST(Wild, W10TimestampsInEveryUnitAndZone) {
   for (auto unit : {TimeUnit::SECOND, TimeUnit::MILLI, TimeUnit::MICRO, TimeUnit::NANO}) {
     for (const char* zone : {"", "UTC", "America/New_York"}) {
-      const int64_t per_second = unit == TimeUnit::SECOND ? 1 : unit == TimeUnit::MILLI ? 1000 : unit == TimeUnit::MICRO ? 1000000 : 1000000000;
+      const int64_t per_second = unit == TimeUnit::SECOND  ? 1
+                                 : unit == TimeUnit::MILLI ? 1000
+                                 : unit == TimeUnit::MICRO ? 1000000
+                                                           : 1000000000;
       const int64_t start = 1704067200 + (std::string(zone) == "America/New_York" ? 5 * 3600 : 0);  // midnight there
       arrow::TimestampBuilder builder(arrow::timestamp(unit, zone), arrow::default_memory_pool());
       for (int64_t i = 0; i < 100; ++i) ASSERT_TRUE(builder.Append((start + i * 3600) * per_second).ok());
@@ -107,13 +110,24 @@ TEST(Wild, W26ANullStructHasNullFields) {
 TEST(Wild, W38Names) {
   auto one = Json(arrow::int64(), "[1, 2, 1]");
   auto st = Json(arrow::struct_({arrow::field("c.d", arrow::int64())}), R"([{"c.d": 1}, {"c.d": 2}, {"c.d": 1}])");
-  auto b = BatchOf({{"PartyAbbrev", one}, {"with space", one}, {"日本", one}, {"order", one}, {"x-y", one}, {"Ünï", one},
-                    {"sel`ect", one}, {"a.b", one}, {"A", one}, {"a", Json(arrow::int64(), "[5, 6, 7]")}, {"st", st},
+  auto b = BatchOf({{"PartyAbbrev", one},
+                    {"with space", one},
+                    {"日本", one},
+                    {"order", one},
+                    {"x-y", one},
+                    {"Ünï", one},
+                    {"sel`ect", one},
+                    {"a.b", one},
+                    {"A", one},
+                    {"a", Json(arrow::int64(), "[5, 6, 7]")},
+                    {"st", st},
                     {"user", one}});
   const RowList want{0, 2};
-  for (const char* name : {"PartyAbbrev", "partyabbrev", "\"with space\"", "`with space`", "日本", "`日本`", "order", "`order`",
-                           "\"x-y\"", "Ünï", "ünï", "`sel``ect`", "\"sel`ect\"", "\"a.b\"", "A", "\"A\"", "st.\"c.d\"",
-                           "t.st.\"c.d\"", "user", "t.A", "T.\"x-y\""}) {
+  for (const char* name : {"PartyAbbrev", "partyabbrev", "\"with space\"", "`with space`", "日本",
+                           "`日本`",      "order",       "`order`",        "\"x-y\"",      "Ünï",
+                           "ünï",         "`sel``ect`",  "\"sel`ect\"",    "\"a.b\"",      "A",
+                           "\"A\"",       "st.\"c.d\"",  "t.st.\"c.d\"",   "user",         "t.A",
+                           "T.\"x-y\""}) {
     EXPECT_EQ(Rows(b, std::string(name) + " = 1"), want) << name;
   }
   EXPECT_EQ(Rows(b, "a = 6"), (RowList{1}));
@@ -176,17 +190,26 @@ TEST(Wild, W45LongSharedPrefixes) {
 }
 
 TEST(Wild, W47EqualityOnEveryType) {
-  struct Case { std::shared_ptr<arrow::DataType> type; const char *json, *literal; };
-  std::vector<Case> cases = {
-      {arrow::int8(), "[-9, -7, null]", "-7"}, {arrow::int16(), "[1, 300, null]", "300"}, {arrow::uint8(), "[1, 200, null]", "200"},
-      {arrow::uint16(), "[1, 60000, null]", "60000"}, {arrow::date32(), "[0, 19723, null]", "'2024-01-01'"},
-      {arrow::time64(TimeUnit::MICRO), "[0, 3600000000, null]", "'01:00:00'"},
-      {arrow::time32(TimeUnit::SECOND), "[0, 3600, null]", "time '01:00'"},
-      {arrow::duration(TimeUnit::MILLI), "[0, 90000, null]", "interval '1 minute 30 seconds'"},
-      {arrow::large_utf8(), R"(["a", "b", null])", "'b'"}, {arrow::utf8_view(), R"(["a", "b", null])", "'b'"},
-      {arrow::binary(), R"(["a", "b", null])", "X'62'"}, {arrow::fixed_size_binary(1), R"(["a", "b", null])", "x'62'"},
-      {arrow::boolean(), "[false, true, null]", "true"}, {arrow::timestamp(TimeUnit::SECOND), "[0, 60, null]", "'1970-01-01 00:01'"},
-      {arrow::float16(), "[0, 1.5, null]", "1.5"}, {arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["a", "b", null])", "'b'"}};
+  struct Case {
+    std::shared_ptr<arrow::DataType> type;
+    const char *json, *literal;
+  };
+  std::vector<Case> cases = {{arrow::int8(), "[-9, -7, null]", "-7"},
+                             {arrow::int16(), "[1, 300, null]", "300"},
+                             {arrow::uint8(), "[1, 200, null]", "200"},
+                             {arrow::uint16(), "[1, 60000, null]", "60000"},
+                             {arrow::date32(), "[0, 19723, null]", "'2024-01-01'"},
+                             {arrow::time64(TimeUnit::MICRO), "[0, 3600000000, null]", "'01:00:00'"},
+                             {arrow::time32(TimeUnit::SECOND), "[0, 3600, null]", "time '01:00'"},
+                             {arrow::duration(TimeUnit::MILLI), "[0, 90000, null]", "interval '1 minute 30 seconds'"},
+                             {arrow::large_utf8(), R"(["a", "b", null])", "'b'"},
+                             {arrow::utf8_view(), R"(["a", "b", null])", "'b'"},
+                             {arrow::binary(), R"(["a", "b", null])", "X'62'"},
+                             {arrow::fixed_size_binary(1), R"(["a", "b", null])", "x'62'"},
+                             {arrow::boolean(), "[false, true, null]", "true"},
+                             {arrow::timestamp(TimeUnit::SECOND), "[0, 60, null]", "'1970-01-01 00:01'"},
+                             {arrow::float16(), "[0, 1.5, null]", "1.5"},
+                             {arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["a", "b", null])", "'b'"}};
   for (const auto& c : cases) {
     auto b = One("v", c.type, c.json);
     EXPECT_EQ(Truth(b, std::string("v = ") + c.literal), "FT-") << c.type->ToString();
@@ -196,7 +219,8 @@ TEST(Wild, W47EqualityOnEveryType) {
     EXPECT_EQ(Rows(b, std::string("v IS DISTINCT FROM ") + c.literal), (RowList{0, 2})) << c.type->ToString();
   }
   arrow::BinaryBuilder builder;
-  for (std::string v : {std::string("\0\0", 2), std::string("\0", 1), std::string()}) ASSERT_TRUE(builder.Append(v).ok());
+  for (std::string v : {std::string("\0\0", 2), std::string("\0", 1), std::string()})
+    ASSERT_TRUE(builder.Append(v).ok());
   auto b = BatchOf({{"v", builder.Finish().ValueOrDie()}});
   EXPECT_EQ(Rows(b, "v = X'0000'"), (RowList{0}));
   EXPECT_EQ(Rows(b, "v = X'00'"), (RowList{1}));
@@ -222,7 +246,8 @@ TEST(Wild, W48LiteralsOutsideTheColumnsRange) {
 }
 
 TEST(Wild, W49QuotesAndTrailingText) {
-  auto b = BatchOf({{"s", Json(arrow::utf8(), R"(["O'Brien", "back\\slash"])")}, {"id", Json(arrow::int64(), "[0, 1]")}});
+  auto b =
+      BatchOf({{"s", Json(arrow::utf8(), R"(["O'Brien", "back\\slash"])")}, {"id", Json(arrow::int64(), "[0, 1]")}});
   EXPECT_EQ(Rows(b, "s = 'O''Brien'"), (RowList{0}));
   EXPECT_EQ(Rows(b, "s = 'back\\slash'"), (RowList{1}));
   EXPECT_EQ(Rows(b, "id IN ()"), (RowList{}));

@@ -19,7 +19,8 @@ inline std::shared_ptr<arrow::Array> Json(const std::shared_ptr<arrow::DataType>
   return arrow::json::ArrayFromJSONString(type, json).ValueOrDie();
 }
 
-inline std::shared_ptr<arrow::RecordBatch> BatchOf(const std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>& columns) {
+inline std::shared_ptr<arrow::RecordBatch> BatchOf(
+    const std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>& columns) {
   arrow::FieldVector fields;
   arrow::ArrayVector arrays;
   for (const auto& [name, array] : columns) {
@@ -41,7 +42,8 @@ inline Params Positional(std::vector<std::shared_ptr<arrow::Scalar>> values) {
 }
 
 // Rows where the predicate is TRUE; the error's message as a failure otherwise.
-inline RowList Rows(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql, const Params& params = {}) {
+inline RowList Rows(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql,
+                    const Params& params = {}) {
   auto bound = BindPredicate(sql, *batch->schema(), params);
   if (!bound.ok()) {
     ADD_FAILURE() << sql << ": " << bound.status().ToString();
@@ -63,7 +65,8 @@ inline RowList Rows(const std::shared_ptr<arrow::RecordBatch>& batch, const std:
 }
 
 // T, F or - (NULL) a row.
-inline std::string Truth(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql, const Params& params = {}) {
+inline std::string Truth(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql,
+                         const Params& params = {}) {
   auto bound = BindPredicate(sql, *batch->schema(), params);
   if (!bound.ok()) return bound.status().message();
   ReadContext ctx;
@@ -75,7 +78,8 @@ inline std::string Truth(const std::shared_ptr<arrow::RecordBatch>& batch, const
 }
 
 // The message of the error that binding gives; "" if it gives none.
-inline std::string BindError(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql, const Params& params = {}) {
+inline std::string BindError(const std::shared_ptr<arrow::RecordBatch>& batch, const std::string& sql,
+                             const Params& params = {}) {
   return BindPredicate(sql, *batch->schema(), params).status().message();
 }
 

@@ -22,8 +22,8 @@ namespace pilum {
 // Values bound to ?, $1 and :name. A parameter is an Arrow scalar (null allowed) and never pasted text; a string scalar acts
 // as a quoted literal would (it takes the other side's type), an integer or double scalar as a number literal would.
 struct Params {
-  std::vector<std::shared_ptr<arrow::Scalar>> positional;          // ? in order, $1 is the first
-  std::map<std::string, std::shared_ptr<arrow::Scalar>> named;     // :name
+  std::vector<std::shared_ptr<arrow::Scalar>> positional;       // ? in order, $1 is the first
+  std::map<std::string, std::shared_ptr<arrow::Scalar>> named;  // :name
 };
 
 // One parsed and bound statement over one schema.
@@ -44,20 +44,20 @@ Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql
                                                             const Params& params);
 
 struct QueryOptions {
-  bool use_index = true;      // --no-index: false
+  bool use_index = true;  // --no-index: false
   BatchLimits limits;
 };
 
 // What each stage did; filled while the query runs, complete when its stream ended. Deterministic.
 struct QueryCounts {
   uint64_t units = 0, units_pruned = 0, units_read = 0;
-  uint64_t rows_total = 0;        // rows of all units
-  uint64_t rows_candidate = 0;    // left after narrowing, in units read
-  uint64_t rows_certain = 0;      // of those, known to match without a recheck
+  uint64_t rows_total = 0;      // rows of all units
+  uint64_t rows_candidate = 0;  // left after narrowing, in units read
+  uint64_t rows_certain = 0;    // of those, known to match without a recheck
   uint64_t rows_rechecked = 0;
   uint64_t rows_matched = 0;
   uint64_t rows_returned = 0;
-  std::vector<std::string> notes; // e.g. why a sidecar was not used
+  std::vector<std::string> notes;  // e.g. why a sidecar was not used
 };
 
 // A running query: an ordered stream of batches (never empty ones, nullptr at the end) of the output schema.
@@ -68,7 +68,7 @@ class QueryResult {
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
   virtual const QueryCounts& counts() const = 0;
-  virtual std::string Explain() const = 0;   // the plan, and the counts of every stage so far
+  virtual std::string Explain() const = 0;  // the plan, and the counts of every stage so far
 };
 
 // Lazily: nothing is read before the first Next. `ctx` is copied; its stats and stop must outlive the result.

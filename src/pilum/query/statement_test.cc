@@ -45,7 +45,8 @@ std::string Shown(const std::string& sql, const Params& params = {}, const std::
 TEST(Select, ColumnsAliasesAndStars) {
   EXPECT_EQ(Shown("SELECT * FROM t"), "a,B,order,st");
   EXPECT_EQ(Shown("select t.* from flights as t"), "a,B,order,st");
-  EXPECT_EQ(Shown("SELECT a, b AS name, st.x y, order FROM t WHERE a = 1 LIMIT 5 OFFSET 2"), "a,B as name,st.x as y,order where limit 5 offset 2");
+  EXPECT_EQ(Shown("SELECT a, b AS name, st.x y, order FROM t WHERE a = 1 LIMIT 5 OFFSET 2"),
+            "a,B as name,st.x as y,order where limit 5 offset 2");
   EXPECT_EQ(Shown("SELECT a WHERE order > 1"), "a where");
   EXPECT_EQ(Shown("SELECT f.a FROM \"my flights\" f OFFSET 3 LIMIT 1"), "a limit 1 offset 3");
   EXPECT_EQ(Shown("a = 1"), "a,B,order,st bare where");
@@ -72,7 +73,8 @@ TEST(Select, WhatIsNotBuiltYetIsRefusedByName) {
   EXPECT_EQ(Shown("SELECT a FROM t WHERE a IN (SELECT 1)"), "at 29: a query inside a query is not supported yet");
   EXPECT_EQ(Shown("SELECT a FROM t, u"), "at 16: one source only");
   EXPECT_EQ(Shown("SELECT a FROM t JOIN u"), "at 17: JOIN is not part of this language: one SELECT over one source");
-  EXPECT_EQ(Shown("SELECT a FROM t UNION SELECT a FROM t"), "at 17: UNION is not part of this language: one SELECT over one source");
+  EXPECT_EQ(Shown("SELECT a FROM t UNION SELECT a FROM t"),
+            "at 17: UNION is not part of this language: one SELECT over one source");
   EXPECT_EQ(Shown("SELECT a FROM t; DROP TABLE t"), "at 16: one statement only; nothing may follow it, not even ';'");
   EXPECT_EQ(Shown("SELECT FROM t"), "at 8: expected an expression, found 'FROM'");
   EXPECT_EQ(Shown("SELECT a, nope FROM t"), "at 11: there is no column 'nope'");
@@ -86,7 +88,8 @@ TEST(Select, OnlyColumnsThatAreNamedAreChecked) {
 }
 
 TEST(Select, DuplicateNamesAreAnErrorWhenUsed) {
-  auto schema = arrow::schema({arrow::field("a", arrow::int64()), arrow::field("a", arrow::int64()), arrow::field("c", arrow::int64())});
+  auto schema = arrow::schema(
+      {arrow::field("a", arrow::int64()), arrow::field("a", arrow::int64()), arrow::field("c", arrow::int64())});
   EXPECT_FALSE(BindQuery("SELECT * FROM t", FakeSnapshot(schema), {}).ok());
   EXPECT_TRUE(BindQuery("SELECT c FROM t", FakeSnapshot(schema), {}).ok());
 }
@@ -101,8 +104,9 @@ TEST(Select, ErrorKinds) {
 
 // Random bytes and random cuts of real text: an error or a statement, never a crash.
 TEST(Select, HostileTextIsAnErrorOrAStatement) {
-  const std::string real = "SELECT a, \"B\" AS b, st.x FROM t AS s WHERE NOT (a + 1 > -2.5e3 AND b ILIKE 'x%' ESCAPE '!') "
-                           "OR CASE WHEN a IS NOT DISTINCT FROM ? THEN TRUE END AND a IN (1, 2, NULL) LIMIT 3 OFFSET :o";
+  const std::string real =
+      "SELECT a, \"B\" AS b, st.x FROM t AS s WHERE NOT (a + 1 > -2.5e3 AND b ILIKE 'x%' ESCAPE '!') "
+      "OR CASE WHEN a IS NOT DISTINCT FROM ? THEN TRUE END AND a IN (1, 2, NULL) LIMIT 3 OFFSET :o";
   uint32_t state = 1;
   auto random = [&](uint32_t below) { return (state = state * 1664525u + 1013904223u) % below; };
   FakeSnapshot snapshot(TestSchema());

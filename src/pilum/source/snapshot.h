@@ -43,8 +43,9 @@ class Snapshot {
  public:
   virtual ~Snapshot() = default;
   virtual const std::string& name() const = 0;
-  virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;   // the union of the units'
-  virtual const std::vector<std::shared_ptr<const Unit>>& units() const = 0;  // ordered; row order is unit order, then row
+  virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;  // the union of the units'
+  virtual const std::vector<std::shared_ptr<const Unit>>& units()
+      const = 0;  // ordered; row order is unit order, then row
   // An error if units disagree about this top-level column's type beyond widening: names the column and two units.
   virtual Status CheckColumn(const std::string& top_level_name) const = 0;
 };

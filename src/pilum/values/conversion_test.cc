@@ -24,7 +24,8 @@ TEST(ExactNumber, ParsesWholeTextOnly) {
 }
 
 TEST(ExactNumber, OrdersByValue) {
-  const char* order[] = {"-inf", "-1e400", "-2", "-1.5", "-1e-400", "0", "1e-400", "0.1", "0.5", "2", "10", "1e400", "inf", "nan"};
+  const char* order[] = {"-inf", "-1e400", "-2", "-1.5", "-1e-400", "0",   "1e-400",
+                         "0.1",  "0.5",    "2",  "10",   "1e400",   "inf", "nan"};
   for (size_t i = 0; i < std::size(order); ++i) {
     for (size_t j = 0; j < std::size(order); ++j) {
       EXPECT_EQ(Num(order[i]).Compare(Num(order[j])), i < j ? -1 : i > j) << order[i] << " " << order[j];
@@ -73,7 +74,8 @@ TEST(Time, CalendarRoundTrips) {
 
 TEST(Time, ParsesWholeTextOnly) {
   EXPECT_EQ(ParseDate("2024-02-29"), 19782);
-  for (const char* bad : {"2023-02-29", "2024-13-01", "0000-01-01", "24-01-01", "2024-1-1", "2024-01-01 ", "10000-01-01"}) {
+  for (const char* bad :
+       {"2023-02-29", "2024-13-01", "0000-01-01", "24-01-01", "2024-1-1", "2024-01-01 ", "10000-01-01"}) {
     EXPECT_FALSE(ParseDate(bad)) << bad;
   }
   EXPECT_EQ(ParseTimeOfDay("01:02:03.5"), 3723'500'000'000);
@@ -88,7 +90,8 @@ TEST(Time, ParsesWholeTextOnly) {
   EXPECT_EQ(at("1969-12-31 23:59:58.25"), -1'750'000'000);
   EXPECT_TRUE(ParseTimestamp("1970-01-01 00:00+0530")->instant);
   EXPECT_FALSE(ParseTimestamp("1970-01-01 00:00")->instant);
-  for (const char* bad : {"1970-01-01 ", "1970-01-01 00", "1970-01-01 00:00:00X", "1970-01-01 00:00+5", "1970-01-01+05:00"}) {
+  for (const char* bad :
+       {"1970-01-01 ", "1970-01-01 00", "1970-01-01 00:00:00X", "1970-01-01 00:00+5", "1970-01-01+05:00"}) {
     EXPECT_FALSE(ParseTimestamp(bad)) << bad;
   }
   EXPECT_TRUE(ParseTimestamp("9999-12-31 23:59:59.999999999-05:00"));
@@ -121,8 +124,11 @@ TEST(Time, WallClockGapsMoveForwardAndOverlapsTakeTheEarlier) {
 
 TEST(Text, FoldsSimply) {
   EXPECT_EQ(FoldCase("AbÉΣς"), "abéσσ");
-  EXPECT_EQ(FoldCase("ß"), "ß");      // simple folding never changes the number of code points
-  EXPECT_EQ(FoldCase("\xff" "A"), "\xff" "a");
+  EXPECT_EQ(FoldCase("ß"), "ß");  // simple folding never changes the number of code points
+  EXPECT_EQ(FoldCase("\xff"
+                     "A"),
+            "\xff"
+            "a");
   EXPECT_EQ(CountCodePoints("é検a"), 3);
   EXPECT_FALSE(IsValidUtf8("\xc3"));
 }

@@ -28,10 +28,16 @@ class ExactNumber {
   int Compare(const ExactNumber& o) const;
 
   // floor(x * 10^scale), and whether nothing was cut off. nullopt: not finite, or 10^76 and more in magnitude.
-  struct Floor { arrow::Decimal256 value; bool exact; };
+  struct Floor {
+    arrow::Decimal256 value;
+    bool exact;
+  };
   std::optional<Floor> FloorAt(int32_t scale) const;
   // floor(x); nullopt: not finite, or 10^38 and more.
-  struct IntFloor { Int128 value; bool exact; };
+  struct IntFloor {
+    Int128 value;
+    bool exact;
+  };
   std::optional<IntFloor> FloorInt() const;
   // Correctly rounded to nearest even; overflow gives infinity.
   double ToDouble() const;

@@ -203,15 +203,15 @@ std::optional<ParsedInterval> ParseInterval(std::string_view text) {
       out.months += sign * months * n;
       continue;
     }
-    int64_t nanos = unit == "week"                                       ? 7 * kSecondsPerDay * kNanosPerSecond
-                    : unit == "day"                                      ? kSecondsPerDay * kNanosPerSecond
-                    : unit == "hour" || unit == "h"                      ? 3600 * kNanosPerSecond
-                    : unit == "minute" || unit == "min" || unit == "m"   ? 60 * kNanosPerSecond
-                    : unit == "second" || unit == "sec" || unit == "s"   ? kNanosPerSecond
-                    : unit == "millisecond" || unit == "ms"              ? 1'000'000
-                    : unit == "microsecond" || unit == "us"              ? 1'000
-                    : unit == "nanosecond" || unit == "ns"               ? 1
-                                                                         : 0;
+    int64_t nanos = unit == "week"                                     ? 7 * kSecondsPerDay * kNanosPerSecond
+                    : unit == "day"                                    ? kSecondsPerDay * kNanosPerSecond
+                    : unit == "hour" || unit == "h"                    ? 3600 * kNanosPerSecond
+                    : unit == "minute" || unit == "min" || unit == "m" ? 60 * kNanosPerSecond
+                    : unit == "second" || unit == "sec" || unit == "s" ? kNanosPerSecond
+                    : unit == "millisecond" || unit == "ms"            ? 1'000'000
+                    : unit == "microsecond" || unit == "us"            ? 1'000
+                    : unit == "nanosecond" || unit == "ns"             ? 1
+                                                                       : 0;
     if (nanos == 0) return std::nullopt;
     out.nanos += sign * (static_cast<Int128>(n) * nanos + static_cast<Int128>(fraction) * nanos / kNanosPerSecond);
   }

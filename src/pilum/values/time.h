@@ -18,7 +18,10 @@ constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr int64_t kSecondsPerDay = 86'400;
 constexpr Int128 kNanosPerDay = static_cast<Int128>(kSecondsPerDay) * kNanosPerSecond;
 
-struct CivilDate { int64_t year; int month, day; };
+struct CivilDate {
+  int64_t year;
+  int month, day;
+};
 int64_t DaysFromCivil(int64_t year, int month, int day);  // since 1970-01-01, proleptic Gregorian
 CivilDate CivilFromDays(int64_t days);
 int DaysInMonth(int64_t year, int month);
@@ -33,15 +36,18 @@ T FloorDiv(T a, T b) {
 int64_t NanosPerUnit(const arrow::DataType& type);
 
 // The whole text or nothing. Years 1 to 9999, fractions up to 9 digits.
-std::optional<int64_t> ParseDate(std::string_view text);             // days
-std::optional<int64_t> ParseTimeOfDay(std::string_view text);        // nanoseconds since midnight
+std::optional<int64_t> ParseDate(std::string_view text);       // days
+std::optional<int64_t> ParseTimeOfDay(std::string_view text);  // nanoseconds since midnight
 struct ParsedTimestamp {
-  Int128 nanos;   // since 1970: UTC where `instant`, else on the wall
-  bool instant;   // the text had an offset
+  Int128 nanos;  // since 1970: UTC where `instant`, else on the wall
+  bool instant;  // the text had an offset
 };
 std::optional<ParsedTimestamp> ParseTimestamp(std::string_view text);  // a date alone is its midnight
-struct ParsedInterval { int64_t months; Int128 nanos; };  // days are 24 hours
-std::optional<ParsedInterval> ParseInterval(std::string_view text);    // '3 days 2 hours', '1 month', '02:30:00'
+struct ParsedInterval {
+  int64_t months;
+  Int128 nanos;
+};                                                                   // days are 24 hours
+std::optional<ParsedInterval> ParseInterval(std::string_view text);  // '3 days 2 hours', '1 month', '02:30:00'
 
 // One time zone: an IANA name from the system's tz database, or +HH:MM. Immutable, thread-safe.
 class Zone {

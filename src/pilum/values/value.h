@@ -34,7 +34,7 @@ using Int128 = __int128;
 class Value {
  public:
   static Value Int(Int128 v) { return Value(Domain::kInt, v); }
-  static Value Float(double v);   // canonical NaN, 0.0 for -0.0
+  static Value Float(double v);  // canonical NaN, 0.0 for -0.0
   static Value Decimal(const arrow::Decimal256& unscaled);
   static Value Text(std::string v) { return Value(Domain::kText, std::move(v)); }
   static Value Binary(std::string v) { return Value(Domain::kBinary, std::move(v)); }
@@ -77,16 +77,21 @@ void AppendHashBytes(const Value& value, int32_t scale, std::string* out);
 
 // A set of values of one domain as sorted disjoint intervals: what a comparison with literals says about one column, exactly.
 // Empty: no value. Bounds absent: unbounded. Floats: NaN is the greatest value, an unbounded upper end holds it.
-struct Bound { Value value; bool inclusive; };
-struct Interval { std::optional<Bound> lower, upper; };
+struct Bound {
+  Value value;
+  bool inclusive;
+};
+struct Interval {
+  std::optional<Bound> lower, upper;
+};
 
 class ValueSet {
  public:
   static ValueSet None() { return ValueSet(); }
   static ValueSet All();
-  static ValueSet Of(Interval interval);                 // empty if lower > upper
+  static ValueSet Of(Interval interval);  // empty if lower > upper
   static ValueSet Point(const Value& v);
-  static ValueSet Points(std::vector<Value> values);     // any order, duplicates
+  static ValueSet Points(std::vector<Value> values);  // any order, duplicates
   bool empty() const { return intervals_.empty(); }
   bool is_all() const;
   const std::vector<Interval>& intervals() const { return intervals_; }
@@ -95,7 +100,7 @@ class ValueSet {
   ValueSet Union(const ValueSet& o) const;
   ValueSet Intersect(const ValueSet& o) const;
   ValueSet Complement() const;
-  bool Contains(const Value& v) const;                   // binary search
+  bool Contains(const Value& v) const;  // binary search
   // Does any value of [lo, hi] belong? (lo <= hi, both inclusive)
   bool Overlaps(const Value& lo, const Value& hi) const;
   // Does every value of [lo, hi] belong?

@@ -18,7 +18,9 @@ Result<std::shared_ptr<arrow::Array>> MakeArrayOf(const std::shared_ptr<arrow::D
 std::shared_ptr<arrow::DataType> PlainType(const std::shared_ptr<arrow::DataType>& type);
 
 // Smallest and greatest integer that a type of Domain::kInt holds.
-struct IntRange { Int128 min, max; };
+struct IntRange {
+  Int128 min, max;
+};
 IntRange IntRangeOf(const arrow::DataType& type);
 
 }  // namespace pilum

@@ -26,7 +26,6 @@ namespace pilum::write {
 
 inline constexpr char kNotUtf8[] = "text that is not UTF-8; convert it, or write the column as binary";
 
-
 // Growing bytes without the zero fill that std::vector does on resize.
 template <typename T>
 struct NoInit : std::allocator<T> {
