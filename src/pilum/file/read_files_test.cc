@@ -109,7 +109,9 @@ void CheckFolder(const std::string& dir) {
     ++files;
     auto diff = CheckFile(path);
     EXPECT_TRUE(diff.ok()) << path << ": " << diff.status().ToString();
-    if (diff.ok()) EXPECT_EQ(*diff, "") << path;
+    if (diff.ok()) {
+      EXPECT_EQ(*diff, "") << path;
+    }
   }
   EXPECT_GT(files, 0);
 }

@@ -63,6 +63,8 @@ uint8_t* DecodeScalar(const uint64_t* symbols, const uint8_t* lengths, const uin
   return o;
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12's own _mm512_test_epi8_mask
 // Eight codes a step: their symbols side by side in one register, their zero bytes squeezed out, one store.
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt"))) uint8_t* DecodeVbmi2(
     const uint64_t* symbols, const uint8_t* lengths, const uint8_t* p, const uint8_t* end, uint8_t* o) {
@@ -94,6 +96,7 @@ __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt"))) uint8_t*
   }
   return o;
 }
+#pragma GCC diagnostic pop
 
 bool HasVbmi2() {
   static const bool has =

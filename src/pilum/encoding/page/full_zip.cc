@@ -1,6 +1,7 @@
 // Full-zip pages: for each event its control word (levels), then its value, so that a row is one range of bytes. Rows
 // are found by arithmetic where every event has the same size, else by the repetition index.
 #include <algorithm>
+#include <cstring>
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/page/full_zip.h"
@@ -35,9 +36,14 @@ class FullZipPage : public PageBase {
     std::lock_guard lock(mutex_);
     return index_;
   }
-  void KeepIndex(const BufferPtr& bytes) const {
+  // Keeps a copy: `bytes` may be a slice of a much larger fetch.
+  Status KeepIndex(const BufferPtr& bytes) const {
+    PILUM_ASSIGN_OR_RETURN(auto copy,
+                           codec::Allocate(static_cast<uint64_t>(bytes->size()), arrow::default_memory_pool()));
+    std::memcpy(copy->mutable_data(), bytes->data(), static_cast<size_t>(bytes->size()));
     std::lock_guard lock(mutex_);
-    if (!index_) index_ = bytes;
+    if (!index_) index_ = std::move(copy);
+    return Status::OK();
   }
 
  private:
@@ -143,7 +149,7 @@ class FullZipRead : public PageRead {
     if (fetched.size() != (partial_ ? items_.size() * 2 : 1))
       return BadBytes("{} buffers for the repetition index", fetched.size());
     if (!partial_) {
-      page_.KeepIndex(fetched[0]);
+      PILUM_RETURN_NOT_OK(page_.KeepIndex(fetched[0]));
       return UseWholeIndex(fetched[0]);
     }
     for (size_t i = 0; i < items_.size(); ++i) {
