@@ -66,34 +66,72 @@ FsstEncoder::Match FsstEncoder::FindShort(uint64_t word, uint64_t room) const {
   return m.length <= room ? m : single_[word & 0xFF];
 }
 
+// One value after another; o: where the next code goes.
+struct FsstEncoder::Lane {
+  const uint8_t *text, *p, *end;
+  uint64_t slot, last;  // values still to do
+  uint8_t *o, *start;
+};
+
+// One symbol, or where fewer than 8 bytes are left the value's end and the step to the next value; false: no more.
+inline bool FsstEncoder::Step(Lane* lane, const uint64_t* ends, uint64_t* out_ends) const {
+  uint8_t* o = lane->o;
+  if (lane->end - lane->p >= 8) {
+    const uint64_t word = LoadLE<uint64_t>(lane->p);
+    const Match m = Find(word);
+    o[0] = m.code;
+    o[1] = static_cast<uint8_t>(word);
+    lane->o = o + 1 + m.escape;
+    lane->p += m.length;
+    return true;
+  }
+  uint64_t room = static_cast<uint64_t>(lane->end - lane->p), word = 0;
+  std::memcpy(&word, lane->p, room);
+  while (room > 0) {
+    const Match m = FindShort(word, room);
+    o[0] = m.code;
+    o[1] = static_cast<uint8_t>(word);
+    o += 1 + m.escape;
+    word >>= 8 * m.length;  // fewer than 8
+    room -= m.length;
+  }
+  lane->o = o;
+  lane->p = lane->end;
+  out_ends[lane->slot] = static_cast<uint64_t>(o - lane->start);
+  if (++lane->slot == lane->last) return false;
+  lane->end = lane->text + ends[lane->slot];
+  return true;
+}
+
 uint64_t FsstEncoder::Encode(const uint8_t* text, uint64_t base, std::span<const uint64_t> ends, uint8_t* out,
                              uint64_t* out_ends) const {
+  // Each step waits for the one before; four stretches of the values side by side keep the machine busy.
+  constexpr size_t kLanes = 4;
+  Lane lanes[kLanes];
+  const uint64_t n = ends.size();
+  for (size_t i = 0; i < kLanes; ++i) {
+    const uint64_t slot = n * i / kLanes, begin = slot ? ends[slot - 1] : base;
+    uint8_t* o = out + 2 * (begin - base);  // no value needs more than what lies before the next lane's
+    lanes[i] = {text, text + begin, nullptr, slot, n * (i + 1) / kLanes, o, o};
+    if (slot < lanes[i].last) lanes[i].end = text + ends[slot];
+  }
+  if (n >= kLanes) {
+    Lane a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3];
+    while (Step(&a, ends.data(), out_ends) & Step(&b, ends.data(), out_ends) & Step(&c, ends.data(), out_ends) &
+           Step(&d, ends.data(), out_ends)) {
+    }
+    lanes[0] = a, lanes[1] = b, lanes[2] = c, lanes[3] = d;
+  }
   uint8_t* o = out;
-  const uint8_t* p = text + base;
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const uint8_t* end = text + ends[i];
-    while (end - p >= 8) {
-      const uint64_t word = LoadLE<uint64_t>(p);
-      const Match m = Find(word);
-      o[0] = m.code;
-      o[1] = static_cast<uint8_t>(word);
-      o += 1 + m.escape;
-      p += m.length;
+  for (Lane& lane : lanes) {
+    const uint64_t first = static_cast<uint64_t>(&lane - lanes) * n / kLanes;
+    while (lane.slot < lane.last && Step(&lane, ends.data(), out_ends)) {
     }
-    if (p < end) {
-      uint64_t room = static_cast<uint64_t>(end - p), word = 0;
-      std::memcpy(&word, p, room);
-      while (room > 0) {
-        const Match m = FindShort(word, room);
-        o[0] = m.code;
-        o[1] = static_cast<uint8_t>(word);
-        o += 1 + m.escape;
-        word >>= 8 * m.length;  // fewer than 8
-        room -= m.length;
-      }
-      p = end;
-    }
-    out_ends[i] = static_cast<uint64_t>(o - out);
+    const auto size = static_cast<size_t>(lane.o - lane.start);
+    const uint64_t before = static_cast<uint64_t>(o - out);
+    std::memmove(o, lane.start, size);
+    for (uint64_t i = first; i < lane.last; ++i) out_ends[i] += before;
+    o += size;
   }
   return static_cast<uint64_t>(o - out);
 }

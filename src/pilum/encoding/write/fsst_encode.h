@@ -39,6 +39,8 @@ class FsstEncoder {
 
  private:
   friend class FsstTrainer;
+  struct Lane;
+  bool Step(Lane* lane, const uint64_t* ends, uint64_t* out_ends) const;
   // What a lookup gives: code, length of the match, and whether the byte itself follows (an escape).
   struct Match {
     uint8_t code = 255, length = 1, escape = 1, unused = 0;

@@ -205,7 +205,10 @@ std::pair<PageSlice, PageSlice> SplitRows(const PageSlice& s, const LevelPlan& p
 bool CanZip(const LeafKind& kind) { return !kind.bool_items && kind.kind != ValueKind::kDictionary; }
 
 GeneralScheme SchemeOf(const PageContext& page, Compression scheme) {
-  return {scheme, scheme == Compression::kZstd ? page.hints->compression_level : std::nullopt};
+  if (scheme != Compression::kZstd) return {scheme, std::nullopt};
+  // Long values that nobody asked to compress: level 1 takes a third less time than the default for 1 % more bytes.
+  if (!page.hints->compression) return {scheme, page.hints->compression_level.value_or(1)};
+  return {scheme, page.hints->compression_level};
 }
 
 uint64_t ValueBytes(const EncodedPage& page) {  // of a mini-block page's chunks and a full-zip page's values
