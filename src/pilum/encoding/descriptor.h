@@ -103,12 +103,17 @@ struct PageLayout {
   std::string ToString() const;
 };
 
+namespace v2_0 {
+struct ArrayDesc;
+}
+
 // One page of one column as its column metadata lists it. `length` counts top-level rows (under FSL<struct>: items).
 struct PageInfo {
   std::vector<ByteRange> buffers;  // absolute; each lies within the file
   uint64_t length = 0;
   uint64_t priority = 0;
   PageLayout layout;
+  std::shared_ptr<const v2_0::ArrayDesc> array;  // files of version 2.0: instead of a layout
 };
 
 // File versions that these layouts belong to.

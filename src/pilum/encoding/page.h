@@ -1,8 +1,8 @@
-// Reading pages (2.1, 2.2): plan, fetch, decode, in rounds. A Page is one page of one leaf column of an open file and
-// is shared by all reads of it; a PageRead is one read of some of its rows. No I/O happens here: the caller fetches the
-// ranges that Next() asks for, for all pages of a batch together, so that a batch costs few round trips.
-// Format: docs/formats/lance_file.md. Bytes are never trusted: every error is kCorrupt, without the file's name (the
-// caller adds it), with the column, page and place.
+// Reading pages (2.1, 2.2; those of 2.0 are made by v2_0/columns.h): plan, fetch, decode, in rounds. A Page is one page
+// of one leaf column of an open file and is shared by all reads of it; a PageRead is one read of some of its rows. No
+// I/O happens here: the caller fetches the ranges that Next() asks for, for all pages of a batch together, so that a
+// batch costs few round trips. Format: docs/formats/lance_file.md. Bytes are never trusted: every error is kCorrupt,
+// without the file's name (the caller adds it), with the column, page and place.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class PageRead {
  public:
   virtual ~PageRead() = default;
   // `fetched`: the bytes of the ranges the previous call returned, in order (empty on the first call). Returns the next
-  // ranges (absolute in the file), or none: ready to Decode. At most 3 rounds (prelude, index, values); blobs 4.
+  // ranges (absolute in the file), or none: ready to Decode. At most 3 rounds (prelude, index, values); blobs 4;
+  // version 2.0 one more a list.
   virtual Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) = 0;
   // Arrow array of type PathField(column)->type() with one slot a requested row, in ascending row order. Validated:
   // safe for any Arrow kernel (full validation holds, apart from UTF-8 and the value ranges of decimals, dates and
@@ -44,6 +45,8 @@ class Page {
                                             uint64_t file_size);
   // `rows`: non-empty, below num_rows().
   virtual std::unique_ptr<PageRead> StartRead(RowSet rows) const = 0;
+  // Arrow bytes of one row, guessed from metadata alone; 0: to be judged by info().
+  virtual uint64_t estimated_row_bytes() const { return 0; }
   virtual uint64_t num_rows() const = 0;  // top-level rows: length / column.items_per_row()
   virtual const PageInfo& info() const = 0;
   // Bytes held by the prelude cache now.

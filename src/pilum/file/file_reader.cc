@@ -13,6 +13,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
+#include "pilum/encoding/v2_0/descriptor.h"
 #include "pilum/file/check.h"
 #include "pilum/file/footer.h"
 #include "pilum/file/projection.h"
@@ -24,6 +25,20 @@ namespace {
 
 constexpr uint64_t kTableBatchRows = 64 * 1024;
 constexpr uint64_t kFreeConstantRows = uint64_t{1} << 24;  // rows that a page without bytes may claim on its own word
+
+// A column of a 2.0 file: its pages count entries of its own.
+ColumnInfo Describe(const v2_0::StoredColumn& column) {
+  ColumnInfo c{column.name, column.type->ToString(), {}, 0};
+  uint64_t first = 0;
+  for (const PageInfo& page : column.pages) {
+    uint64_t bytes = 0;
+    for (const ByteRange& b : page.buffers) bytes += b.size;
+    c.pages.push_back({first, page.length, bytes, page.array->ToString(), page.buffers});
+    c.bytes += bytes;
+    first += page.length;
+  }
+  return c;
+}
 
 class Reader : public FileReader {
  public:
@@ -38,6 +53,8 @@ class Reader : public FileReader {
 
   std::vector<ColumnInfo> Columns() const override {
     std::vector<ColumnInfo> out;
+    for (const auto& column : file_->stored) out.push_back(Describe(*column));
+    if (!file_->stored.empty()) return out;
     for (size_t i = 0; i < file_->leaves.size(); ++i) {
       const LeafColumn& leaf = file_->leaves[i];
       ColumnInfo c{leaf.name, leaf.leaf->type()->ToString(), {}, 0};
@@ -123,8 +140,28 @@ Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, const File
   return Status::OK();
 }
 
+Status OpenColumns20(FileMetadata* meta, OpenFile* file) {
+  PILUM_ASSIGN_OR_RETURN(auto columns, v2_0::OpenColumns(*file->schema, file->leaves, std::move(meta->columns),
+                                                         meta->schema.num_rows, file->source->size()));
+  file->stored = std::move(columns.stored);
+  file->num_rows = columns.num_rows;
+  for (auto& pages : columns.pages) {
+    OpenColumn column;
+    uint64_t rows = 0;
+    for (auto& page : pages) {
+      column.first_row.push_back(rows);
+      rows += page->num_rows();
+      column.pages.push_back(std::move(page));
+    }
+    column.first_row.push_back(rows);
+    file->columns.push_back(std::move(column));
+  }
+  return Status::OK();
+}
+
 Status OpenColumns(FileMetadata* meta, OpenFile* file) {
   PILUM_ASSIGN_OR_RETURN(file->leaves, LeafColumnsOf(*file->schema));
+  if (meta->version == FileVersion::kV2_0 && !file->leaves.empty()) return OpenColumns20(meta, file);
   if (file->leaves.size() != meta->columns.size()) {
     return MakeError(ErrorKind::kCorrupt, fmt::format("the schema has {} leaf columns, the file {}",
                                                       file->leaves.size(), meta->columns.size()));

@@ -1,4 +1,4 @@
-// Reading one Lance file, 2.1 and 2.2. Called by part, query, cli and python. A FileReader is immutable and
+// Reading one Lance file, 2.0 to 2.2. Called by part, query, cli and python. A FileReader is immutable and
 // thread-safe; a BatchStream belongs to one thread. Format: docs/formats/lance_file.md.
 #pragma once
 
@@ -56,7 +56,7 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
   // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates
   // footer, tables, schema and every page description. Counts one open in ctx.stats. kUnsupported naming the version
-  // for 2.0, 2.3 and legacy; kCorrupt otherwise.
+  // for 2.3 and legacy; kCorrupt otherwise.
   static Result<std::shared_ptr<const FileReader>> Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
   virtual ~FileReader() = default;
 

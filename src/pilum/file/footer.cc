@@ -10,6 +10,7 @@
 
 #include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/v2_0/descriptor.h"
 #include "pilum/file/quiet_protobuf.h"
 
 namespace pilum {
@@ -66,22 +67,20 @@ class Fetched {
 };
 
 Result<FileVersion> VersionOf(const std::string& name, uint16_t major, uint16_t minor) {
+  if ((major == 0 && minor == 3) || (major == 2 && minor == 0)) return FileVersion::kV2_0;
   if (major == 2 && minor == 1) return FileVersion::kV2_1;
   if (major == 2 && minor == 2) return FileVersion::kV2_2;
   std::string_view advice = "rewrite it with pylance and data_storage_version='2.2'";
-  if ((major == 0 && minor == 3) || (major == 2 && minor == 0)) {
-    return Unsupported("{}: Lance file version 2.0 is not read yet, only 2.1 and 2.2; {}", name, advice);
-  }
   if (major == 2 && minor == 3) {
-    return Unsupported("{}: Lance file version 2.3 (unstable) is not read yet, only 2.1 and 2.2; {}", name, advice);
+    return Unsupported("{}: Lance file version 2.3 (unstable) is not read yet, only 2.0 to 2.2; {}", name, advice);
   }
   if (major == 0 && minor <= 2) {
-    return Unsupported("{}: legacy Lance file version {}.{} is not read, only 2.1 and 2.2; {}", name, major, minor,
+    return Unsupported("{}: legacy Lance file version {}.{} is not read, only 2.0 to 2.2; {}", name, major, minor,
                        advice);
   }
   return Unsupported(
-      "{}: Lance file version {}.{} is not known to this Pilum, which reads 2.1 and 2.2; a newer Pilum may", name,
-      major, minor);
+      "{}: Lance file version {}.{} is not known to this Pilum, which reads 2.0 to 2.2; a newer Pilum may", name, major,
+      minor);
 }
 
 Result<Footer> ParseFooter(const std::string& name, std::string_view tail, uint64_t file_size) {
@@ -135,18 +134,24 @@ Status CheckFooter(const std::string& name, const Footer& f, uint64_t file_size)
 
 Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
 
-Status CheckBuffer(ByteRange r, uint64_t file_size, std::string_view what) {
+struct FileBounds {
+  FileVersion version;
+  uint64_t size;
+};
+
+Status CheckBuffer(ByteRange r, const FileBounds& file, std::string_view what) {
+  const uint64_t file_size = file.size;
   if (r.offset > file_size || r.size > file_size - r.offset) {
     return Bad(fmt::format("{} at {} of {} bytes ends past the file's {} bytes", what, r.offset, r.size, file_size));
   }
-  if (r.size > 0 && r.offset % kAlignment != 0) {
+  if (file.version != FileVersion::kV2_0 && r.size > 0 && r.offset % kAlignment != 0) {
     return Bad(fmt::format("{} at {} is not aligned to {} bytes", what, r.offset, kAlignment));
   }
   return Status::OK();
 }
 
 template <typename M>
-Result<std::vector<ByteRange>> BuffersOf(const M& message, uint64_t file_size) {
+Result<std::vector<ByteRange>> BuffersOf(const M& message, const FileBounds& file) {
   if (message.buffer_offsets_size() != message.buffer_sizes_size()) {
     return Bad(
         fmt::format("{} buffer offsets but {} sizes", message.buffer_offsets_size(), message.buffer_sizes_size()));
@@ -154,7 +159,7 @@ Result<std::vector<ByteRange>> BuffersOf(const M& message, uint64_t file_size) {
   std::vector<ByteRange> out(static_cast<size_t>(message.buffer_offsets_size()));
   for (size_t i = 0; i < out.size(); ++i) {
     out[i] = {message.buffer_offsets(static_cast<int>(i)), message.buffer_sizes(static_cast<int>(i))};
-    PILUM_RETURN_NOT_OK(CheckBuffer(out[i], file_size, fmt::format("buffer {}", i)));
+    PILUM_RETURN_NOT_OK(CheckBuffer(out[i], file, fmt::format("buffer {}", i)));
   }
   return out;
 }
@@ -174,32 +179,38 @@ Result<std::string> Direct(const wire::Encoding& encoding, std::string_view type
   return std::move(*any.mutable_value());
 }
 
-Result<PageInfo> ParsePage(std::string_view bytes, FileVersion version, uint64_t file_size) {
+Result<PageInfo> ParsePage(std::string_view bytes, const FileBounds& file) {
   wire::ColumnMetadata::Page page;
   if (!page.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return Bad("its message does not parse");
   PageInfo info;
-  PILUM_ASSIGN_OR_RETURN(info.buffers, BuffersOf(page, file_size));
+  PILUM_ASSIGN_OR_RETURN(info.buffers, BuffersOf(page, file));
   info.length = page.length();
   info.priority = page.priority();
+  if (file.version == FileVersion::kV2_0) {
+    PILUM_ASSIGN_OR_RETURN(auto array, Direct(page.encoding(), "lance.encodings.ArrayEncoding"));
+    PILUM_ASSIGN_OR_RETURN(info.array, v2_0::ParseArrayEncoding(array));
+    return info;
+  }
   PILUM_ASSIGN_OR_RETURN(auto layout, Direct(page.encoding(), "lance.encodings21.PageLayout"));
-  PILUM_ASSIGN_OR_RETURN(info.layout, ParsePageLayout(layout, version));
+  PILUM_ASSIGN_OR_RETURN(info.layout, ParsePageLayout(layout, file.version));
   return info;
 }
 
-Status CheckColumnEncoding(const wire::ColumnMetadata& column, uint64_t file_size) {
-  PILUM_RETURN_NOT_OK(BuffersOf(column, file_size).status());
+Status CheckColumnEncoding(const wire::ColumnMetadata& column, const FileBounds& file) {
+  PILUM_RETURN_NOT_OK(BuffersOf(column, file).status());
   PILUM_ASSIGN_OR_RETURN(auto bytes, Direct(column.encoding(), "lance.encodings.ColumnEncoding"));
   wire::ColumnEncoding encoding;
   if (!encoding.ParseFromString(bytes)) return Bad("its column encoding does not parse");
-  if (encoding.column_encoding_case() != wire::ColumnEncoding::kValues) {
-    return Unsupported("its column encoding (case {}) is not one of versions 2.1 and 2.2",
-                       static_cast<int>(encoding.column_encoding_case()));
+  const bool blob = file.version == FileVersion::kV2_0 && encoding.has_blob() && encoding.blob().inner().has_values();
+  if (!encoding.has_values() && !blob) {
+    return Unsupported("its column encoding (case {}) is not one of version {}",
+                       static_cast<int>(encoding.column_encoding_case()), VersionName(file.version));
   }
   return Status::OK();
 }
 
 // Page by page, so that a damaged column is refused at its first bad page and never costs many times its bytes.
-Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion version, uint64_t file_size) {
+Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, const FileBounds& file) {
   constexpr uint32_t kPagesTag = 2 << 3 | 2, kEndGroup = 4;
   std::vector<PageInfo> pages;
   std::string rest;  // the column's own fields
@@ -226,7 +237,7 @@ Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion ve
       rest.append(bytes.substr(static_cast<size_t>(begin), at + size - static_cast<size_t>(begin)));
       continue;
     }
-    auto page = ParsePage(bytes.substr(at, size), version, file_size);
+    auto page = ParsePage(bytes.substr(at, size), file);
     if (!page.ok()) return WithContext(fmt::format("page {}", pages.size()), page.status());
     if (page->length > kMaxRows - rows)
       return Bad(fmt::format("page {} brings it over {} rows", pages.size(), kMaxRows));
@@ -236,7 +247,7 @@ Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, FileVersion ve
   if (static_cast<size_t>(in.CurrentPosition()) != bytes.size()) return Bad("its metadata does not parse");
   wire::ColumnMetadata column;
   if (!column.ParseFromString(rest)) return Bad("its metadata does not parse");
-  PILUM_RETURN_NOT_OK(CheckColumnEncoding(column, file_size));
+  PILUM_RETURN_NOT_OK(CheckColumnEncoding(column, file));
   return pages;
 }
 
@@ -261,16 +272,16 @@ Status ParseColumns(std::string_view region, const Footer& f, std::string_view t
                              r.offset, r.size, f.column_metadata, f.column_table));
     }
     room -= r.size;
-    auto pages = ParseColumn(region.substr(r.offset - f.column_metadata, r.size), f.version, file_size);
+    auto pages = ParseColumn(region.substr(r.offset - f.column_metadata, r.size), {f.version, file_size});
     if (!pages.ok()) return WithContext(place, pages.status());
     out->push_back(*std::move(pages));
   }
   return Status::OK();
 }
 
-Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, uint64_t file_size) {
+Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, const FileBounds& file) {
   for (size_t i = 0; i < buffers.size(); ++i) {
-    PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file_size, fmt::format("global buffer {}", i)));
+    PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file, fmt::format("global buffer {}", i)));
   }
   if (buffers[0].size > kMaxMetadata)
     return Bad(fmt::format("a schema of {} bytes is over the limit", buffers[0].size));
@@ -299,7 +310,7 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
   out.version = f.version;
   out.column_metadata_bytes = columns.size;
   out.global_buffers = TableAt(fetched.Bytes(buffer_table));
-  Status st = CheckGlobalBuffers(out.global_buffers, size);
+  Status st = CheckGlobalBuffers(out.global_buffers, {f.version, size});
   if (!st.ok()) return WithContext(name, st);
   wanted.push_back(out.global_buffers[0]);
   PILUM_RETURN_NOT_OK(fetched.Fetch(std::move(wanted)));

@@ -21,8 +21,8 @@ struct FileMetadata {
 };
 
 // One request for the last 64 KiB; a second for what lies before them (a third only where the table of global buffers
-// itself does). Every range in the result lies within the file and every buffer begins on a 64-byte boundary.
-// Errors name the file.
+// itself does). Every range in the result lies within the file, and from 2.1 on every buffer begins on a 64-byte
+// boundary. Errors name the file.
 Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx);
 
 }  // namespace pilum

@@ -55,9 +55,7 @@ TEST(Footer, GlobalBuffers) {
 
 TEST(Footer, OtherVersionsAreNamed) {
   auto version = [](uint16_t major, uint16_t minor) { return Parse(With(With(Good(), 8, major), 6, minor)).status(); };
-  for (auto [major, minor, text] : {std::tuple{0, 3, "version 2.0 "},
-                                    {2, 0, "version 2.0 "},
-                                    {2, 3, "version 2.3 "},
+  for (auto [major, minor, text] : {std::tuple{2, 3, "version 2.3 "},
                                     {0, 1, "legacy Lance file version 0.1"},
                                     {0, 2, "0.2"},
                                     {9, 7, "version 9.7"}}) {
@@ -66,9 +64,19 @@ TEST(Footer, OtherVersionsAreNamed) {
     EXPECT_NE(st.message().find(text), std::string::npos) << st;
     EXPECT_TRUE(st.message().starts_with("x.lance: ")) << st;
   }
-  EXPECT_EQ(
-      KindOf(Parse(*testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.0.lance")).status()),
-      ErrorKind::kUnsupported);
+}
+
+TEST(Footer, Version20HasTwoNumbers) {
+  std::string good = *testing::ReadBytes(testing::GoldenDir() + "/file/special/global_buffers_2.0.lance");
+  EXPECT_EQ(good.substr(good.size() - 8, 4), std::string("\0\0\3\0", 4));
+  for (auto [major, minor] : {std::pair{0, 3}, {2, 0}}) {
+    auto meta = Parse(With(With(good, 8, static_cast<uint16_t>(major)), 6, static_cast<uint16_t>(minor)));
+    ASSERT_TRUE(meta.ok()) << meta.status();
+    EXPECT_EQ(meta->version, FileVersion::kV2_0);
+    EXPECT_EQ(meta->global_buffers.size(), 3u);
+  }
+  // The layouts of another version are not taken for those of this one.
+  EXPECT_EQ(KindOf(Parse(With(With(good, 8, uint16_t{2}), 6, uint16_t{1})).status()), ErrorKind::kCorrupt);
 }
 
 TEST(Footer, NumbersFromOutsideAreChecked) {

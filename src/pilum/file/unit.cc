@@ -15,7 +15,7 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-constexpr int kMaxRounds = 8;  // a page needs at most four
+constexpr int kMaxRounds = 72;  // a page needs at most four, or in version 2.0 two and one a list (64 deep)
 
 // One page of one leaf, for the rows of a unit.
 struct Part {
@@ -168,6 +168,7 @@ uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page_number)
   const LeafColumn& column = file.leaves[leaf];
   const Page& page = *file.columns[leaf].pages[page_number];
   const PageInfo& info = page.info();
+  if (const uint64_t known = page.estimated_row_bytes()) return known;
   const uint64_t rows = std::max<uint64_t>(1, page.num_rows());
   uint64_t stored = 0;
   for (const ByteRange& b : info.buffers) stored += b.size;

@@ -13,6 +13,7 @@
 #include "pilum/base/row_set.h"
 #include "pilum/encoding/page.h"
 #include "pilum/encoding/shape.h"
+#include "pilum/encoding/v2_0/columns.h"
 #include "pilum/file/projection.h"
 #include "pilum/io/byte_source.h"
 
@@ -30,7 +31,8 @@ struct OpenFile {
   std::shared_ptr<const ByteSource> source;
   std::shared_ptr<arrow::Schema> schema;
   std::vector<LeafColumn> leaves;
-  std::vector<OpenColumn> columns;  // one a leaf
+  std::vector<OpenColumn> columns;                                // one a leaf
+  std::vector<std::shared_ptr<const v2_0::StoredColumn>> stored;  // version 2.0, where they are not just the leaves
   uint64_t num_rows = 0;
 };
 

@@ -1,0 +1,284 @@
+// Strings and binary: end offsets, and the bytes behind them, which may be compressed as a whole or FSST codes. First
+// the offsets are fetched, then the bytes of the wanted values. Blobs: rows of (position, size), then the payloads.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <arrow/type.h>
+#include <arrow/util/bit_util.h>
+
+#include "pilum/base/bytes.h"
+#include "pilum/encoding/leaf_array.h"
+#include "pilum/encoding/v2_0/array.h"
+
+namespace pilum::v2_0 {
+
+using codec::BadBytes;
+using codec::Bytes;
+using codec::DataBlock;
+
+namespace {
+
+constexpr uint64_t kGuessedRatio = 64;  // most that compressed bytes are guessed to hold, to size units
+
+struct BinaryLayout {
+  NodePtr offsets;
+  ByteRange bytes;
+  Compression compression = Compression::kNone;
+  uint64_t null_adjustment = 0;
+  bool wide = false;
+  std::optional<codec::FsstTable> fsst;
+};
+
+class BinaryRead : public ArrayRead {
+ public:
+  BinaryRead(const BinaryLayout& layout, RowSet rows)
+      : layout_(layout), rows_(std::move(rows)), offsets_(layout.offsets->StartRead(WithPredecessors(rows_))) {}
+
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    std::vector<ByteRange> out;
+    if (asked_bytes_) {
+      bytes_ = std::move(fetched);
+      return out;
+    }
+    PILUM_ASSIGN_OR_RETURN(out, offsets_->Next(std::move(fetched)));
+    if (!out.empty()) return out;
+    asked_bytes_ = true;
+    PILUM_ASSIGN_OR_RETURN(Values ends, offsets_->Finish(arrow::default_memory_pool()));
+    offsets_.reset();
+    PILUM_ASSIGN_OR_RETURN(auto wide_ends, ToUint64(ends.block));
+    const bool compressed = layout_.compression != Compression::kNone;
+    PILUM_RETURN_NOT_OK(extents_.Append(wide_ends, rows_, layout_.null_adjustment,
+                                        compressed ? uint64_t{1} << 40 : layout_.bytes.size, 0));
+    if (extents_.total == 0) return out;
+    if (compressed) return std::vector<ByteRange>{layout_.bytes};
+    for (const RowRange& r : extents_.ranges) out.push_back({layout_.bytes.offset + r.begin, r.size()});
+    return out;
+  }
+
+  Result<Values> Finish(arrow::MemoryPool* pool) override {
+    std::vector<Bytes> runs;
+    if (layout_.compression != Compression::kNone && extents_.total > 0) {
+      PILUM_RETURN_NOT_OK(Decompress(pool));
+      for (const RowRange& r : extents_.ranges) runs.emplace_back(plain_->data() + r.begin, r.size());
+    } else {
+      for (const BufferPtr& b : bytes_) runs.emplace_back(b->data(), static_cast<size_t>(b->size()));
+    }
+    uint64_t total = 0;
+    for (Bytes run : runs) total += run.size();
+    if (total != extents_.total || runs.size() != extents_.ranges.size()) return BadBytes("the bytes were not fetched");
+    Values v;
+    PILUM_ASSIGN_OR_RETURN(v.block, layout_.fsst && layout_.fsst->active() ? Decode(runs, pool) : Copy(runs, pool));
+    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(pool));
+    return v;
+  }
+
+ private:
+  Status Decompress(arrow::MemoryPool* pool) {
+    if (bytes_.size() != 1) return BadBytes("the bytes were not fetched");
+    const Bytes in(bytes_[0]->data(), static_cast<size_t>(bytes_[0]->size()));
+    PILUM_ASSIGN_OR_RETURN(uint64_t size, codec::DecompressedSize(layout_.compression, in));
+    // The adjustment is one more than all bytes: nothing larger is taken at its word.
+    const uint64_t most = layout_.null_adjustment > 0 ? layout_.null_adjustment : UINT64_MAX;
+    if (size > most || extents_.ranges.back().end > size) {
+      return BadBytes("compressed bytes hold {}, offsets reach to {} of {}", size, extents_.ranges.back().end, most);
+    }
+    PILUM_ASSIGN_OR_RETURN(plain_, codec::Decompress(layout_.compression, in, size, pool));
+    bytes_.clear();
+    return Status::OK();
+  }
+
+  Result<DataBlock> Copy(const std::vector<Bytes>& runs, arrow::MemoryPool* pool) {
+    DataBlock b;
+    b.kind = DataBlock::Kind::kVariable;
+    b.count = extents_.lengths.size();
+    b.wide = layout_.wide;
+    PILUM_ASSIGN_OR_RETURN(b.offsets, extents_.Offsets(b.wide, pool));
+    PILUM_RETURN_NOT_OK(codec::CheckOutput(extents_.total, 8));
+    PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(extents_.total, pool));
+    uint8_t* out = data->mutable_data();
+    for (Bytes run : runs) {
+      std::memcpy(out, run.data(), run.size());
+      out += run.size();
+    }
+    b.data = std::move(data);
+    return b;
+  }
+
+  // The values of a run lie one behind the other, as many as fill it.
+  Result<DataBlock> Decode(const std::vector<Bytes>& runs, arrow::MemoryPool* pool) {
+    codec::VariableOut out;
+    PILUM_RETURN_NOT_OK(out.Init(layout_.wide, extents_.lengths.size(), codec::VariableOut::kUnknown, pool));
+    size_t run = 0;
+    uint64_t at = 0;
+    for (uint64_t length : extents_.lengths) {
+      if (length == 0) {
+        PILUM_RETURN_NOT_OK(out.Append({}));
+        continue;
+      }
+      if (at == runs[run].size()) ++run, at = 0;
+      const Bytes codes = runs[run].subspan(at, length);
+      at += length;
+      if (!layout_.fsst->CheckCodes(codes)) return BadBytes("an FSST code without a symbol");
+      PILUM_ASSIGN_OR_RETURN(uint8_t * to, out.Reserve(length * 8));
+      const int64_t size = layout_.fsst->Decode(codes, to);
+      if (size < 0) return BadBytes("an FSST value ends inside an escape");
+      out.Push(static_cast<uint64_t>(size));
+    }
+    return out.Finish();
+  }
+
+  const BinaryLayout& layout_;
+  RowSet rows_;
+  std::unique_ptr<ArrayRead> offsets_;
+  bool asked_bytes_ = false;
+  Extents extents_;
+  std::vector<BufferPtr> bytes_;
+  BufferPtr plain_;
+};
+
+class BinaryNode : public ArrayNode {
+ public:
+  BinaryNode(uint64_t n, BinaryLayout layout) : ArrayNode(n), layout_(std::move(layout)) {}
+  std::unique_ptr<ArrayRead> StartRead(RowSet rows) const override {
+    return std::make_unique<BinaryRead>(layout_, std::move(rows));
+  }
+  uint64_t estimated_bytes() const override {
+    uint64_t bytes = layout_.bytes.size;
+    if (layout_.compression != Compression::kNone) {
+      const uint64_t most = CheckedMul(bytes, kGuessedRatio).value_or(UINT64_MAX);
+      bytes = std::max(bytes, std::min(layout_.null_adjustment, most));
+    }
+    if (layout_.fsst && layout_.fsst->active()) bytes = CheckedMul(bytes, 2).value_or(UINT64_MAX);
+    return CheckedAdd(bytes, count() * (layout_.wide ? 8 : 4)).value_or(UINT64_MAX);
+  }
+
+ private:
+  BinaryLayout layout_;
+};
+
+class BlobRead : public ArrayRead {
+ public:
+  BlobRead(std::unique_ptr<ArrayRead> descriptors, uint64_t file_size)
+      : descriptors_(std::move(descriptors)), file_size_(file_size) {}
+
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    std::vector<ByteRange> out;
+    if (asked_payloads_) {
+      payloads_ = std::move(fetched);
+      return out;
+    }
+    PILUM_ASSIGN_OR_RETURN(out, descriptors_->Next(std::move(fetched)));
+    if (!out.empty()) return out;
+    asked_payloads_ = true;
+    PILUM_ASSIGN_OR_RETURN(Values rows, descriptors_->Finish(arrow::default_memory_pool()));
+    if (rows.all_null) {
+      sizes_.assign(rows.block.count, 0);
+      extents_.valid.assign(rows.block.count, false);
+    } else {
+      PILUM_ASSIGN_OR_RETURN(out, PayloadRanges(rows));
+    }
+    extents_.lengths = sizes_;
+    for (bool valid : extents_.valid) extents_.null_count += !valid;
+    return out;
+  }
+
+  Result<Values> Finish(arrow::MemoryPool* pool) override {
+    Values v;
+    codec::VariableOut out;
+    PILUM_RETURN_NOT_OK(out.Init(true, sizes_.size(), extents_.total, pool));
+    size_t next = 0;
+    for (uint64_t size : sizes_) {
+      Bytes payload;
+      if (size > 0) {
+        if (next >= payloads_.size() || static_cast<uint64_t>(payloads_[next]->size()) != size)
+          return BadBytes("a payload was not fetched");
+        payload = Bytes(payloads_[next]->data(), size);
+        ++next;
+      }
+      PILUM_RETURN_NOT_OK(out.Append(payload));
+    }
+    PILUM_ASSIGN_OR_RETURN(v.block, out.Finish());
+    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(pool));
+    return v;
+  }
+
+ private:
+  Result<std::vector<ByteRange>> PayloadRanges(const Values& rows) {
+    std::vector<ByteRange> out;
+    PILUM_ASSIGN_OR_RETURN(auto positions, ToUint64(rows.block.children[0]));
+    PILUM_ASSIGN_OR_RETURN(sizes_, ToUint64(rows.block.children[1]));
+    const uint8_t* validity = rows.validity.bitmap ? rows.validity.bitmap->data() : nullptr;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      const uint64_t at = positions[i];
+      uint64_t& size = sizes_[i];
+      const bool null = validity && !arrow::bit_util::GetBit(validity, static_cast<int64_t>(i));
+      if (null) size = 0;
+      if (size == 0 && !null && at > 1) return BadBytes("a blob without payload and with position {:#x}", at);
+      extents_.valid.push_back(!null && (size > 0 || at == 0));
+      if (size == 0) continue;
+      if (size > file_size_ || at > file_size_ - size)
+        return BadBytes("a blob at {} of {} bytes lies past the end of the file", at, size);
+      extents_.total += size;  // no overflow: it is checked at once
+      if (extents_.total > file_size_) return BadBytes("the blobs of one read hold more bytes than the file");
+      out.push_back({at, size});
+    }
+    return out;
+  }
+
+  std::unique_ptr<ArrayRead> descriptors_;
+  uint64_t file_size_;
+  bool asked_payloads_ = false;
+  std::vector<uint64_t> sizes_;
+  Extents extents_;  // ranges unused
+  std::vector<BufferPtr> payloads_;
+};
+
+class BlobNode : public ArrayNode {
+ public:
+  BlobNode(NodePtr descriptors, uint64_t file_size)
+      : ArrayNode(descriptors->count()), descriptors_(std::move(descriptors)), file_size_(file_size) {}
+  std::unique_ptr<ArrayRead> StartRead(RowSet rows) const override {
+    return std::make_unique<BlobRead>(descriptors_->StartRead(std::move(rows)), file_size_);
+  }
+  uint64_t estimated_bytes() const override { return file_size_; }  // payloads lie outside of the page
+
+ private:
+  NodePtr descriptors_;
+  uint64_t file_size_;
+};
+
+}  // namespace
+
+Result<NodePtr> MakeBinaryNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n,
+                               const arrow::DataType& type) {
+  if (!arrow::is_base_binary_like(StorageType(type).id())) {
+    return BadBytes("{} as values of type {}", desc.ToString(), type.ToString());
+  }
+  BinaryLayout layout;
+  const ArrayDesc* binary = &desc;
+  if (desc.kind == ArrayKind::kFsst) {
+    PILUM_ASSIGN_OR_RETURN(layout.fsst, codec::FsstTable::Parse(desc.symbol_table));
+    binary = &WithoutNullable(desc.children[0]);
+  }
+  if (binary->kind != ArrayKind::kBinary) return Unsupported("page encoding: FSST over {}", binary->ToString());
+  const ArrayDesc& bytes = WithoutNullable(binary->children[1]);
+  if (bytes.kind != ArrayKind::kFlat || bytes.bits != 8) {
+    return Unsupported("page encoding: {} as bytes of a binary", bytes.ToString());
+  }
+  PILUM_ASSIGN_OR_RETURN(layout.offsets, MakeFixedNode(binary->children[0], context, n, 0));
+  PILUM_ASSIGN_OR_RETURN(layout.bytes, BufferOf(bytes, context));
+  layout.compression = bytes.compression;
+  layout.null_adjustment = binary->null_adjustment;
+  layout.wide = IsWide(type);
+  return NodePtr(std::make_unique<BinaryNode>(n, std::move(layout)));
+}
+
+Result<NodePtr> MakeBlobNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n) {
+  static const std::shared_ptr<arrow::DataType> row =
+      arrow::struct_({arrow::field("position", arrow::uint64(), false), arrow::field("size", arrow::uint64(), false)});
+  PILUM_ASSIGN_OR_RETURN(NodePtr rows, MakeNode(desc, context, n, row));
+  return NodePtr(std::make_unique<BlobNode>(std::move(rows), context.file_size));
+}
+
+}  // namespace pilum::v2_0
