@@ -9,10 +9,16 @@
 namespace pilum {
 namespace {
 
-constexpr uint64_t kFullZipFrom = 256;     // bytes of the longest value from which a page is zipped
-constexpr uint64_t kChunkOverhead = 64;    // a chunk's header, its table and paddings, about
-constexpr uint64_t kDictionaryFrom = 100;  // values
-constexpr double kDictionaryRatio = 0.8;   // of the size without
+constexpr uint64_t kFullZipFrom = 256;          // bytes of the longest value from which a page is zipped
+constexpr uint64_t kChunkOverhead = 64;         // a chunk's header, its table and paddings, about
+constexpr uint64_t kDictionaryFrom = 100;       // values
+constexpr double kDictionaryRatio = 0.8;        // of the size without
+constexpr uint64_t kGeneralFrom = 4096;         // bytes of a page's values
+constexpr uint64_t kZipCompressedFrom = 32768;  // bytes of the longest value above which each is compressed
+constexpr uint64_t kMaxCompressed = 1 << 30;    // bytes of a value; far below what readers accept
+constexpr uint64_t kFsstFrom = 32768;           // bytes of a page's values
+constexpr uint64_t kFsstLongest = 5;            // bytes of the longest value, at least
+constexpr uint64_t kSymbolTable = 2312;
 
 std::optional<std::string> Find(const arrow::Field& field, const char* key) {
   if (!field.metadata()) return std::nullopt;
@@ -31,16 +37,11 @@ std::optional<T> Number(const arrow::Field& field, const char* key) {
   return v;
 }
 
-// What was asked for and is not written yet: said in the reason, never silently.
-std::string Fallback(const EncodingHints& hints) {
-  std::string s;
-  if (hints.compression && *hints.compression != Compression::kNone) {
-    s = *hints.compression == Compression::kLz4 ? "; lz4 asked for" : "; zstd asked for";
-  }
-  if (hints.fsst) s += "; fsst asked for";
-  if (hints.byte_stream_split.value_or(false)) s += "; byte stream split asked for";
-  return s.empty() ? s : s + ", which is not written yet: kept uncompressed";
+bool AsksGeneral(const EncodingHints& hints) {
+  return hints.compression.value_or(Compression::kNone) != Compression::kNone;
 }
+
+bool AsksPlain(const EncodingHints& hints) { return hints.compression == Compression::kNone; }
 
 // A way to store the values without a dictionary. Further codecs join here; the smallest wins, the first at a tie.
 struct Candidate {
@@ -51,16 +52,35 @@ struct Candidate {
 
 std::vector<Candidate> CandidatesFor(const PageStats& s, const EncodingHints& hints) {
   if (s.variable_struct) return {{CodecKind::kVariablePackedStruct, s.data_bytes, "rows with lengths"}};
-  if (s.bits_per_value == 0) return {{CodecKind::kVariable, s.data_bytes, "offsets and bytes"}};
+  if (s.bits_per_value == 0) {
+    std::vector<Candidate> out{{CodecKind::kVariable, s.data_bytes, "offsets and bytes"}};
+    if (s.fsst_bytes) out.push_back({CodecKind::kFsst, *s.fsst_bytes, "about, with symbols,"});
+    return out;
+  }
   std::vector<Candidate> out{{CodecKind::kFlat, (s.num_values * s.bits_per_value + 7) / 8, "flat"}};
-  bool none = hints.compression && *hints.compression == Compression::kNone;
-  if (s.can_pack && !none) out.push_back({CodecKind::kInlineBitpacking, s.bitpacked_bytes, "packed"});
+  if (s.can_pack && !AsksPlain(hints)) out.push_back({CodecKind::kInlineBitpacking, s.bitpacked_bytes, "packed"});
   return out;
 }
 
 const Candidate& Smallest(const std::vector<Candidate>& candidates) {
   return *std::min_element(candidates.begin(), candidates.end(),
                            [](const Candidate& a, const Candidate& b) { return a.size < b.size; });
+}
+
+// What of the general compression that was asked for is tried, and if nothing, why.
+Compression GeneralFor(const PageStats& s, const EncodingHints& hints, const Choice& c, std::string* why) {
+  if (!AsksGeneral(hints)) return Compression::kNone;
+  *why += *hints.compression == Compression::kLz4 ? "; lz4 asked for" : "; zstd asked for";
+  if (s.composite) {
+    *why += ": lists and packed structs stay as they are";
+  } else if (c.layout == LayoutKind::kFullZip) {
+    *why += ": values of one width are zipped as they are";
+  } else if (c.estimated_size.value_or(0) < kGeneralFrom) {
+    *why += fmt::format(": fewer than {} bytes", kGeneralFrom);
+  } else {
+    return *hints.compression;
+  }
+  return Compression::kNone;
 }
 
 std::string Compared(const std::vector<Candidate>& candidates) {
@@ -86,6 +106,12 @@ Result<EncodingHints> EncodingHints::Parse(const arrow::Field& leaf, const arrow
       return Unsupported("field '{}': unknown lance-encoding:compression '{}' (lz4, zstd, fsst or none)", leaf.name(),
                          *scheme);
   }
+  if (auto scheme = Find(leaf, "dict-values-compression")) {
+    h.dict_compression = *scheme == "zstd"  ? Compression::kZstd
+                         : *scheme == "lz4" ? Compression::kLz4
+                                            : Compression::kNone;
+  }
+  h.dict_compression_level = Number<int>(leaf, "dict-values-compression-level");
   h.compression_level = Number<int>(leaf, "compression-level");
   h.rle_threshold = Number<double>(leaf, "rle-threshold");
   if (auto bss = Find(leaf, "bss"); bss && *bss != "auto") h.byte_stream_split = *bss == "on";
@@ -116,39 +142,64 @@ uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersi
   return std::min<uint64_t>(cap, INT32_MAX);
 }
 
+bool WantsFsst(const PageStats& s, const EncodingHints& hints, FileVersion version) {
+  if (s.bits_per_value != 0 || s.variable_struct || s.keys || s.num_values == s.num_nulls) return false;
+  if (AsksPlain(hints) || (s.all_equal && version != FileVersion::kV2_1)) return false;
+  // A code stands for 8 bytes at most: no table of symbols comes near a dictionary as small as that.
+  if (s.distinct && (s.dictionary_bytes + s.key_bytes) * 8 < s.data_bytes) return false;
+  if (hints.fsst) return s.data_bytes > kSymbolTable;
+  return s.text && s.max_length >= kFsstLongest && s.data_bytes >= kFsstFrom;
+}
+
 Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersion version) {
   constexpr uint64_t kMaxConstant = 1 << 30;
-  if (s.num_values == s.num_nulls) return {LayoutKind::kConstant, CodecKind::kConstant, false, 0, "no value is valid"};
+  if (s.num_values == s.num_nulls)
+    return {LayoutKind::kConstant, CodecKind::kConstant, false, {}, 0, "no value is valid"};
   const std::vector<Candidate> candidates = CandidatesFor(s, hints);
   const Candidate& best = Smallest(candidates);
   if (version != FileVersion::kV2_1 && s.all_equal && s.max_length < kMaxConstant &&
       s.max_length + s.plain_level_bytes <= best.size + s.packed_level_bytes + kChunkOverhead) {
-    return {LayoutKind::kConstant, CodecKind::kConstant, false, s.max_length, "every value is the same"};
+    return {LayoutKind::kConstant, CodecKind::kConstant, false, {}, s.max_length, "every value is the same"};
   }
   if (s.variable_struct) {
-    return {LayoutKind::kFullZip, best.codec, false, best.size, "packed struct with fields of varying size"};
+    return {LayoutKind::kFullZip, best.codec, false, {}, best.size, "packed struct with fields of varying size"};
   }
   if (s.keys) {
-    return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, s.key_bytes + s.dictionary_bytes, "dictionary array"};
-  }
-  if (s.distinct) {
-    uint64_t size = s.dictionary_bytes + s.key_bytes;
-    double limit = hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(best.size);
-    if (static_cast<double>(size) < limit) {
-      return {LayoutKind::kMiniBlock, CodecKind::kDictionary, true, size,
-              fmt::format("{} distinct of {} values: {} bytes, {} without a dictionary", *s.distinct, s.num_values,
-                          size, best.size)};
-    }
+    Choice c{LayoutKind::kMiniBlock,           CodecKind::kDictionary, true, {},
+             s.key_bytes + s.dictionary_bytes, "dictionary array"};
+    c.general = GeneralFor(s, hints, c, &c.why);
+    return c;
   }
   Choice c;
-  std::string why = hints.full_zip ? "structural-encoding asks" : fmt::format("longest value {} bytes", s.max_length);
-  if (hints.full_zip.value_or(s.max_length >= kFullZipFrom)) {
-    c = {LayoutKind::kFullZip, candidates[0].codec, false, candidates[0].size,
-         std::move(why)};  // zipped values stay plain
-  } else {
-    c = {LayoutKind::kMiniBlock, best.codec, false, best.size, why + Compared(candidates)};
+  const Candidate& plain = candidates[0];
+  if (s.distinct) {
+    uint64_t size = s.dictionary_bytes + s.key_bytes;
+    double limit = hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(plain.size);
+    if (static_cast<double>(size) < limit && size < best.size) {
+      c = {LayoutKind::kMiniBlock,
+           CodecKind::kDictionary,
+           true,
+           Compression::kNone,
+           size,
+           fmt::format("{} distinct of {} values: {} bytes, {} without a dictionary", *s.distinct, s.num_values, size,
+                       best.size)};
+    }
   }
-  c.why += Fallback(hints);
+  std::string why = hints.full_zip ? "structural-encoding asks" : fmt::format("longest value {} bytes", s.max_length);
+  const bool variable = s.bits_per_value == 0;
+  if (c.dictionary) {
+    // decided
+  } else if (!hints.full_zip.value_or(s.max_length >= kFullZipFrom)) {
+    c = {LayoutKind::kMiniBlock, best.codec, false, Compression::kNone, best.size, why + Compared(candidates)};
+  } else if (variable && !AsksPlain(hints) && !hints.fsst && s.max_length <= kMaxCompressed &&
+             (AsksGeneral(hints) || s.max_length > kZipCompressedFrom)) {
+    return {LayoutKind::kFullZip, plain.codec, false, Compression::kZstd, plain.size, why + "; each compressed"};
+  } else if (variable) {
+    c = {LayoutKind::kFullZip, best.codec, false, Compression::kNone, best.size, why + Compared(candidates)};
+  } else {
+    c = {LayoutKind::kFullZip, plain.codec, false, Compression::kNone, plain.size, why};  // stays plain
+  }
+  c.general = GeneralFor(s, hints, c, &c.why);
   return c;
 }
 

@@ -26,6 +26,8 @@ struct EncodingHints {
   std::optional<uint64_t> dict_divisor;
   std::optional<double> dict_size_ratio;
   std::optional<uint64_t> dict_max_size;
+  std::optional<Compression> dict_compression;  // lance-encoding:dict-values-compression = lz4 | zstd | none
+  std::optional<int> dict_compression_level;
   std::optional<uint64_t> minichunk_size;
   std::optional<bool> full_zip;  // structural-encoding = fullzip (true) | miniblock (false)
   // Numbers that do not parse are passed over; an unknown scheme or structural encoding is kUnsupported naming the
@@ -48,6 +50,9 @@ struct PageStats {
   bool variable_struct = false;     // packed struct with fields of varying size
   bool keys = false;                // Arrow dictionary array
   bool can_pack = false;            // fixed width of 8, 16, 32 or 64 bits
+  bool text = false;                // variable: strings, not binaries
+  // Variable, where a table of symbols was made: the values with it, judged by the sample that it was made from.
+  std::optional<uint64_t> fsst_bytes;
   // Where a dictionary was built (an auto dictionary is given up early when it cannot pay):
   std::optional<uint64_t> distinct;
   uint64_t dictionary_bytes = 0;  // its items
@@ -58,12 +63,16 @@ struct Choice {
   LayoutKind layout = LayoutKind::kMiniBlock;
   CodecKind codec = CodecKind::kFlat;
   bool dictionary = false;
-  std::optional<uint64_t> estimated_size;  // bytes of values
+  // LZ4 or zstd on top, to be kept where it shrinks the page: of each chunk's first buffer, of each zipped value.
+  Compression general = Compression::kNone;
+  std::optional<uint64_t> estimated_size;  // bytes of values, before `general`
   std::string why;
 };
 
 // Is an auto dictionary worth trying, and up to how many distinct values? 0: no.
 uint64_t DictionaryCap(const PageStats& stats, const EncodingHints& hints, FileVersion version);
+// Is it worth making a table of symbols for the page's values?
+bool WantsFsst(const PageStats& stats, const EncodingHints& hints, FileVersion version);
 Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, FileVersion version);
 
 }  // namespace pilum

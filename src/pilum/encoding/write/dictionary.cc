@@ -7,6 +7,11 @@
 
 namespace pilum::write {
 
+namespace {
+constexpr size_t kCompressFrom = 128;              // bytes of a dictionary
+constexpr size_t kCompressUpTo = size_t{1} << 30;  // what readers take for sure
+}  // namespace
+
 int32_t ByteTable::Insert(std::string_view v) {
   if (slots_.size() < 2 * (ends_.size() + 1)) Grow();
   uint64_t h = HashBytes(v.data(), v.size());
@@ -150,6 +155,21 @@ std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t 
   return out;
 }
 
+namespace {
+// The block within general compression where the version has it and it is smaller.
+BufferPtr CompressedBlock(const PageContext& page, Bytes block, CodecDesc* desc) {
+  const GeneralScheme scheme{page.hints->dict_compression.value_or(Compression::kLz4),
+                             page.hints->dict_compression_level};
+  const bool asked = scheme.scheme != Compression::kNone && page.version != FileVersion::kV2_1;
+  if (!asked || block.size() < kCompressFrom || block.size() > kCompressUpTo) return ToBuffer(std::move(block));
+  Bytes small;
+  AppendCompressed(scheme, block.data(), block.size(), &small);
+  if (small.size() >= block.size()) return ToBuffer(std::move(block));
+  *desc = GeneralCodec(scheme, std::move(*desc));
+  return ToBuffer(std::move(small));
+}
+}  // namespace
+
 BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, CodecDesc* desc) {
   const LeafKind& kind = page.kind();
   const arrow::DataType* type = kind.kind == ValueKind::kDictionary ? &StorageOf(*kind.dict_value) : nullptr;
@@ -167,7 +187,7 @@ BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, Codec
       AppendBits(out.data(), out.size(), &bits);
       out = std::move(bits);
     }
-    return ToBuffer(std::move(out));
+    return CompressedBlock(page, std::move(out), desc);
   }
   // Block form of `variable`: width of an offset in bits, start of the data, offsets from 0, data.
   uint64_t width = large ? 8 : 4;
@@ -183,7 +203,7 @@ BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, Codec
   number(0);
   for (int32_t i = 0; i < items.size(); ++i) number(at += items.at(i).size());
   for (int32_t i = 0; i < items.size(); ++i) Append(&out, items.at(i).data(), items.at(i).size());
-  return ToBuffer(std::move(out));
+  return CompressedBlock(page, std::move(out), desc);
 }
 
 }  // namespace pilum::write

@@ -33,7 +33,7 @@ CodecDesc ValueCodec(const PageContext& page) {
     offsets.bits = kind.large ? 64 : 32;
     d.kind = CodecKind::kVariable;
     d.children = {offsets};
-    return d;
+    return Wrapped(page, std::move(d));
   }
   d.kind = CodecKind::kFlat;
   d.bits = kind.kind == ValueKind::kBool ? 8 : kind.width * 8;  // a bool takes a byte here

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/page_writer.h"
+#include "pilum/encoding/write/fsst_encode.h"
 
 namespace pilum::write {
 
@@ -172,6 +174,11 @@ struct ValueStore {
   std::shared_ptr<arrow::ArrayData> last_dictionary;
   std::vector<int32_t> last_map;
 
+  std::string_view Variable(uint64_t slot) const {
+    uint64_t begin = slot ? ends[slot - 1] : 0;
+    return {reinterpret_cast<const char*>(bytes.data()) + begin, ends[slot] - begin};
+  }
+
   Status AppendRuns(const LevelWalk& walk, const LeafColumn& column);
   void DropFront(uint64_t n);
   // Arrow-like bytes of the first n slots.
@@ -201,11 +208,20 @@ struct PageContext {
   LevelStream rep, def;
   uint64_t num_valid = 0;          // events with def == 0
   std::vector<uint8_t> null_slot;  // one a slot: 1 where def != 0; empty when no slot is null
+  std::optional<CodecDesc> wrap;   // what has been done to each variable value: around kVariable
   const LeafKind& kind() const { return slice.values->kind; }
   bool large_chunks() const { return version != FileVersion::kV2_1; }
   void SlotLevels();              // fills null_slot
   uint8_t FirstListCode() const;  // events with a code from here on have no slot; 255 without lists
 };
+// A page's variable values, each encoded by itself, and the codec that undoes it (its child to be filled in).
+struct EncodedValues {
+  ValueStore store;  // slot 0 is the page's first
+  CodecDesc wrap;
+};
+// The page with these values in place of its own; `values` must outlive it.
+PageContext WithValues(PageContext page, const EncodedValues& values);
+CodecDesc Wrapped(const PageContext& page, CodecDesc values);
 PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
                         FileVersion version, const PageSlice& slice);
 
@@ -233,6 +249,26 @@ std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page);
 std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, bool bitpack);  // dictionary keys
 std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page);
 std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page);
+
+// ---- general compression (general.cc) --------------------------------------------------------------------------
+
+struct GeneralScheme {
+  Compression scheme = Compression::kZstd;
+  std::optional<int> level;
+};
+CodecDesc GeneralCodec(const GeneralScheme& scheme, CodecDesc values);
+// The bytes behind their size.
+void AppendCompressed(const GeneralScheme& scheme, const uint8_t* in, size_t n, Bytes* out);
+// The first buffer of each of `inner`'s chunks compressed; `inner` must outlive it.
+std::unique_ptr<ChunkEncoder> MakeGeneralChunks(const ChunkEncoder& inner, const GeneralScheme& scheme);
+// Each value compressed by itself.
+EncodedValues CompressValues(const PageContext& page, const GeneralScheme& scheme);
+
+// ---- symbols (fsst_values.cc) ----------------------------------------------------------------------------------
+
+// The table for the page's values, and what they would take with it, offsets and table included.
+FsstEncoder TrainOn(const PageContext& page, uint64_t* estimate);
+EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder);
 
 bool HasItemNulls(const PageContext& page, size_t layer);
 CodecDesc FixedSizeListCodec(const PageContext& page);

@@ -231,7 +231,7 @@ std::array<uint64_t, 256> CountCodes(const uint8_t* codes, uint64_t n) {
 
 PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
                         FileVersion version, const PageSlice& slice) {
-  PageContext page{column, hints, plan, version, slice, {}, {}, {}, 0, {}};
+  PageContext page{column, hints, plan, version, slice, {}, {}, {}, 0, {}, {}};
   const std::array<uint64_t, 256> seen = CountCodes(slice.def, slice.events);
   page.num_valid = seen[0];
   int level = 0, largest = 0;

@@ -104,6 +104,7 @@ class VariableChunks : public ChunkEncoder {
         width_(page.kind().large ? 8 : 4) {
     codec.kind = CodecKind::kVariable;
     codec.children = {FlatCodec(width_ * 8)};
+    codec = Wrapped(page, std::move(codec));
     target_ = std::clamp<uint64_t>(page.hints->minichunk_size.value_or(4096), 64, 28 * 1024);
   }
   uint64_t Preferred(uint64_t begin) const override {

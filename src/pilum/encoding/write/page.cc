@@ -54,6 +54,8 @@ PageStats StatsOf(const PageContext& page, uint64_t* example) {
     }
     st.data_bytes = (s.slots ? v.ends[s.first_slot + s.slots - 1] - begin : 0) + width * s.slots;
     st.variable_struct = kind.packed;
+    const arrow::Type::type id = StorageOf(*page.column->leaf->type()).id();
+    st.text = id == arrow::Type::STRING || id == arrow::Type::LARGE_STRING || id == arrow::Type::STRING_VIEW;
   } else if (!st.keys) {
     bool bits = kind.kind == ValueKind::kBool || kind.bool_items;
     st.bits_per_value = kind.kind == ValueKind::kBool ? 1 : kind.bool_items ? kind.width : kind.width * 8;
@@ -175,7 +177,7 @@ EncodedPage BlobPage(const PageContext& page) {
   EncodedPage out;
   out.layout.kind = LayoutKind::kBlob;
   out.layout.layers = page.layers;
-  out.choice = {LayoutKind::kBlob, CodecKind::kPackedStruct, false, s.slots * 16, "blob column"};
+  out.choice = {LayoutKind::kBlob, CodecKind::kPackedStruct, false, {}, s.slots * 16, "blob column"};
   out.seal = [blobs](BlobSink* sink, EncodedPage* p) { return SealBlobs(*blobs, sink, p); };
   return out;
 }
@@ -202,37 +204,150 @@ std::pair<PageSlice, PageSlice> SplitRows(const PageSlice& s, const LevelPlan& p
 
 bool CanZip(const LeafKind& kind) { return !kind.bool_items && kind.kind != ValueKind::kDictionary; }
 
+GeneralScheme SchemeOf(const PageContext& page, Compression scheme) {
+  if (scheme != Compression::kZstd) return {scheme, std::nullopt};
+  // Long values that nobody asked to compress: level 1 takes a third less time than the default for 1 % more bytes.
+  if (!page.hints->compression) return {scheme, page.hints->compression_level.value_or(1)};
+  return {scheme, page.hints->compression_level};
+}
+
+uint64_t ValueBytes(const EncodedPage& page) {  // of a mini-block page's chunks and a full-zip page's values
+  return static_cast<uint64_t>(page.buffers[page.layout.kind == LayoutKind::kMiniBlock ? 1 : 0]->size());
+}
+
+// Replaces `best` where the other is smaller, and says so.
+void Contend(EncodedPage other, std::string_view name, EncodedPage* best, Choice* choice) {
+  const uint64_t was = ValueBytes(*best), is = ValueBytes(other);
+  choice->why += fmt::format("; {}: {} bytes for {}{}", name, is, was, is < was ? "" : ", not taken");
+  if (is >= was) return;
+  choice->estimated_size = is;
+  *best = std::move(other);
+}
+
+// `out` holds the page as `chunks` say; takes it with general compression on top where that is smaller.
+void TryGeneral(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, Choice* choice,
+                EncodedPage* out) {
+  if (choice->general == Compression::kNone) return;
+  auto general = MakeGeneralChunks(chunks, SchemeOf(*page, choice->general));
+  EncodedPage smaller;
+  if (MiniBlockPage(page, *general, dictionary, &smaller) != ChunkFit::kFits) return;
+  Contend(std::move(smaller), choice->general == Compression::kLz4 ? "lz4" : "zstd", out, choice);
+}
+
+struct PagePlan {
+  PageStats stats;
+  uint64_t example = 0;  // a valid slot
+  std::optional<DictionaryPlan> dictionary;
+  std::optional<FsstEncoder> symbols;
+  Choice choice;
+};
+
+PagePlan PlanPage(const PageContext& page) {
+  PagePlan plan;
+  plan.stats = StatsOf(page, &plan.example);
+  plan.dictionary = PlanDictionary(page, &plan.stats);
+  if (WantsFsst(plan.stats, *page.hints, page.version)) {
+    uint64_t estimate = 0;
+    plan.symbols = TrainOn(page, &estimate);
+    plan.stats.fsst_bytes = estimate;
+  }
+  plan.choice = ChooseEncoding(plan.stats, *page.hints, page.version);
+  if (plan.choice.layout == LayoutKind::kFullZip && !CanZip(page.kind())) {
+    plan.choice.layout = LayoutKind::kMiniBlock;
+    plan.choice.why += "; lists of bool are never zipped";
+  }
+  return plan;
+}
+
+ChunkFit EncodeMiniBlock(PageContext* page, PagePlan* plan, EncodedPage* out) {
+  Choice& choice = plan->choice;
+  std::unique_ptr<ChunkEncoder> chunks;
+  const PageDictionary* dictionary = nullptr;
+  if (choice.dictionary) {
+    DictionaryPlan& d = *plan->dictionary;
+    chunks = MakeIntegerChunks(std::move(d.keys), d.width, d.bitpack);
+    dictionary = &d.dictionary;
+  } else {
+    chunks = ChunksFor(*page, choice);
+  }
+  ChunkFit fit = MiniBlockPage(page, *chunks, dictionary, out);
+  if (fit != ChunkFit::kFits) return fit;
+  TryGeneral(page, *chunks, dictionary, &choice, out);
+  return fit;
+}
+
+// Strings with symbols: both layouts take them as they take plain ones. A page that does not shrink stays plain.
+ChunkFit EncodeSymbols(PageContext* page, PagePlan* plan, EncodedPage* out) {
+  const EncodedValues values = FsstValues(*page, *plan->symbols);
+  const uint64_t offsets = page->slice.slots * (page->kind().large ? 8 : 4);
+  if (values.store.bytes.size() + offsets + FsstEncoder::kTableBytes >= plan->stats.data_bytes) {
+    plan->choice.codec = CodecKind::kVariable;
+    plan->choice.estimated_size = plan->stats.data_bytes;
+    plan->choice.why += "; symbols do not shrink it after all";
+    if (plan->choice.layout == LayoutKind::kMiniBlock) return EncodeMiniBlock(page, plan, out);
+    *out = FullZipPage(*page);
+    return ChunkFit::kFits;
+  }
+  PageContext encoded = WithValues(*page, values);
+  if (plan->choice.layout == LayoutKind::kFullZip) {
+    *out = FullZipPage(encoded);
+    return ChunkFit::kFits;
+  }
+  ChunkFit fit = EncodeMiniBlock(&encoded, plan, out);
+  if (fit != ChunkFit::kFits || plan->choice.general == Compression::kNone) return fit;
+  auto plain = MakeVariableChunks(*page);  // what is compressed anyway may do better without symbols
+  auto general = MakeGeneralChunks(*plain, SchemeOf(*page, plan->choice.general));
+  EncodedPage other;
+  if (MiniBlockPage(page, *general, nullptr, &other) == ChunkFit::kFits) {
+    Contend(std::move(other), "without symbols", out, &plan->choice);
+  }
+  return fit;
+}
+
+EncodedPage EncodeFullZip(const PageContext& page, Choice* choice) {
+  EncodedPage out = FullZipPage(page);
+  if (choice->general == Compression::kNone) return out;
+  const EncodedValues values = CompressValues(page, SchemeOf(page, choice->general));
+  Contend(FullZipPage(WithValues(page, values)), "zstd", &out, choice);
+  return out;
+}
+
 // False: too many levels for one page of chunks.
 Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
   if (page->kind().blob) {
     *out = BlobPage(*page);
     return true;
   }
-  uint64_t example = 0;
-  PageStats st = StatsOf(*page, &example);
-  auto dictionary = PlanDictionary(*page, &st);
-  Choice choice = ChooseEncoding(st, *page->hints, page->version);
-  if (choice.layout == LayoutKind::kFullZip && !CanZip(page->kind())) {
-    choice.layout = LayoutKind::kMiniBlock;
-    choice.why += "; lists of bool are never zipped";
+  PagePlan plan = PlanPage(*page);
+  Choice& choice = plan.choice;
+  if (choice.layout == LayoutKind::kConstant) {
+    *out = plan.stats.num_values == plan.stats.num_nulls ? NullPage(*page) : ConstantPage(*page, plan.example);
+    out->choice = std::move(choice);
+    return true;
   }
-  if (choice.layout == LayoutKind::kMiniBlock) {
-    std::unique_ptr<ChunkEncoder> chunks =
-        choice.dictionary ? MakeIntegerChunks(std::move(dictionary->keys), dictionary->width, dictionary->bitpack)
-                          : ChunksFor(*page, choice);
-    ChunkFit fit = MiniBlockPage(page, *chunks, choice.dictionary ? &dictionary->dictionary : nullptr, out);
-    if (fit == ChunkFit::kTooManyLevels && page->slice.rows > 1) return false;
-    if (fit != ChunkFit::kFits) {
-      if (!CanZip(page->kind())) {
-        return Unsupported("field '{}': {} does not fit a chunk of 32 KiB", page->column->name,
-                           fit == ChunkFit::kTooWide ? "a value" : "a row's nesting");
-      }
-      choice = {LayoutKind::kFullZip, CodecKind::kFlat, false, {}, choice.why + "; does not fit chunks of 32 KiB"};
+  ChunkFit fit = ChunkFit::kFits;
+  if (choice.codec == CodecKind::kFsst) {
+    fit = EncodeSymbols(page, &plan, out);
+  } else if (choice.layout == LayoutKind::kMiniBlock) {
+    fit = EncodeMiniBlock(page, &plan, out);
+  } else {
+    *out = EncodeFullZip(*page, &choice);
+  }
+  if (fit == ChunkFit::kTooManyLevels && page->slice.rows > 1) return false;
+  if (fit != ChunkFit::kFits) {
+    if (!CanZip(page->kind())) {
+      return Unsupported("field '{}': {} does not fit a chunk of 32 KiB", page->column->name,
+                         fit == ChunkFit::kTooWide ? "a value" : "a row's nesting");
     }
+    const bool compress = choice.general != Compression::kNone && page->kind().kind == ValueKind::kVariable;
+    choice = {LayoutKind::kFullZip,
+              page->kind().kind == ValueKind::kVariable ? CodecKind::kVariable : CodecKind::kFlat,
+              false,
+              compress ? Compression::kZstd : Compression::kNone,
+              {},
+              choice.why + "; does not fit chunks of 32 KiB"};
+    *out = EncodeFullZip(*page, &choice);
   }
-  if (choice.layout == LayoutKind::kFullZip) *out = FullZipPage(*page);
-  if (choice.layout == LayoutKind::kConstant)
-    *out = st.num_values == st.num_nulls ? NullPage(*page) : ConstantPage(*page, example);
   out->choice = std::move(choice);
   return true;
 }

@@ -8,6 +8,8 @@
 #include <arrow/json/from_string.h>
 #include <gtest/gtest.h>
 
+#include "pilum/base/context.h"
+#include "pilum/encoding/page.h"
 #include "pilum/encoding/page_writer.h"
 #include "pilum/encoding/shape.h"
 
@@ -41,6 +43,42 @@ inline Result<std::vector<EncodedPage>> Pages(const std::shared_ptr<arrow::Field
 inline Result<std::vector<EncodedPage>> Pages(const std::shared_ptr<arrow::Array>& array,
                                               const PagesOptions& options = {}) {
   return Pages(arrow::field("c", array->type()), array, options);
+}
+
+// The rows of the pages of a single column, decoded.
+inline Result<std::shared_ptr<arrow::Array>> ReadBack(const std::shared_ptr<arrow::Field>& field,
+                                                      const std::vector<EncodedPage>& pages, FileVersion version) {
+  PILUM_ASSIGN_OR_RETURN(auto columns, LeafColumnsOf(*arrow::schema({field})));
+  arrow::ArrayVector parts;
+  for (const EncodedPage& p : pages) {
+    std::string file;
+    PageInfo info;
+    for (const BufferPtr& b : p.buffers) {
+      file.resize((file.size() + 63) / 64 * 64, 'H');
+      info.buffers.push_back({file.size(), static_cast<uint64_t>(b->size())});
+      file += b->ToString();
+    }
+    info.length = p.length;
+    PILUM_ASSIGN_OR_RETURN(info.layout, ParsePageLayout(SerializePageLayout(p.layout), version));
+    PILUM_ASSIGN_OR_RETURN(auto page, Page::Make(info, &columns[0], 0, version, file.size()));
+    auto read = page->StartRead(RowSet::All(p.length));
+    std::vector<BufferPtr> have;
+    while (true) {
+      PILUM_ASSIGN_OR_RETURN(auto ranges, read->Next(std::move(have)));
+      if (ranges.empty()) break;
+      have.clear();
+      for (const ByteRange& r : ranges) {  // fetched bytes have slack behind them
+        auto bytes = arrow::Buffer::FromString(file.substr(r.offset, r.size) + std::string(64, 'S'));
+        have.push_back(arrow::SliceBuffer(bytes, 0, static_cast<int64_t>(r.size)));
+      }
+    }
+    auto stats = std::make_shared<ReadStats>();
+    ReadContext ctx;
+    ctx.stats = stats.get();
+    PILUM_ASSIGN_OR_RETURN(auto part, read->Decode(ctx));
+    parts.push_back(std::move(part));
+  }
+  return arrow::Concatenate(parts);
 }
 
 // "01 ff"; runs of padding are kept.

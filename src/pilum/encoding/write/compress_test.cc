@@ -1,0 +1,204 @@
+// Symbols and general compression: what is written reads back, is the same however batched, and is taken only where it
+// shrinks.
+#include <random>
+
+#include "pilum/encoding/write/internal.h"
+#include "pilum/encoding/write/test_pages.h"
+
+namespace pilum {
+namespace {
+
+using test::Fingerprint;
+using test::Pages;
+using test::ReadBack;
+using write::FsstEncoder;
+using write::FsstSymbol;
+
+// n values of `length`-ish bytes from a few words; every 7th null, every 11th empty.
+std::shared_ptr<arrow::Array> Text(int n, int words_each, bool binary = false) {
+  std::mt19937 rng(static_cast<unsigned>(n));
+  std::vector<std::string> words;
+  for (int i = 0; i < 200; ++i) {
+    std::string w;
+    for (unsigned k = 0, m = 2 + rng() % 8; k < m; ++k) w += static_cast<char>('a' + rng() % 20);
+    words.push_back(w);
+  }
+  if (binary)
+    words.insert(words.end(), {std::string(3, '\0'), "\xff\xff",
+                               std::string("a\0\xff"
+                                           "b",
+                                           4)});
+  arrow::BinaryBuilder bytes;
+  arrow::StringBuilder text;
+  auto& b = binary ? bytes : static_cast<arrow::BinaryBuilder&>(text);
+  for (int i = 0; i < n; ++i) {
+    if (i % 7 == 3) {
+      EXPECT_TRUE(b.AppendNull().ok());
+      continue;
+    }
+    std::string s;
+    for (int k = 0; i % 11 != 5 && k < words_each; ++k)
+      s += words[rng() % words.size()] + std::string(1, k % 3 ? ' ' : '\0');
+    EXPECT_TRUE(b.Append(s).ok());
+  }
+  return b.Finish().ValueOrDie();
+}
+
+std::shared_ptr<arrow::Field> Field(const std::shared_ptr<arrow::Array>& a, std::vector<std::string> keys = {},
+                                    std::vector<std::string> values = {}) {
+  for (std::string& k : keys) k = "lance-encoding:" + k;
+  return arrow::field("c", a->type(), true, keys.empty() ? nullptr : arrow::key_value_metadata(keys, values));
+}
+
+uint64_t BytesOf(const std::vector<EncodedPage>& pages) {
+  uint64_t n = 0;
+  for (const EncodedPage& p : pages) {
+    for (const BufferPtr& b : p.buffers) n += static_cast<uint64_t>(b->size());
+  }
+  return n;
+}
+
+// Pages of both versions read back and are the same bytes in other batches; those of 2.2.
+std::vector<EncodedPage> Check(const std::shared_ptr<arrow::Field>& field, const std::shared_ptr<arrow::Array>& array) {
+  std::vector<EncodedPage> pages;
+  for (auto version : {FileVersion::kV2_1, FileVersion::kV2_2}) {
+    pages = Pages(field, array, {version, 300000}).ValueOrDie();
+    EXPECT_EQ(Fingerprint(Pages(field, array, {version, 300000, 0, 97}).ValueOrDie()), Fingerprint(pages));
+    auto got = ReadBack(field, pages, version);
+    EXPECT_TRUE(got.ok()) << got.status().ToString();
+    if (got.ok()) {
+      EXPECT_TRUE((*got)->ValidateFull().ok());
+      EXPECT_TRUE((*got)->Equals(*array)) << pages[0].layout.ToString() << " " << pages[0].choice.why;
+    }
+  }
+  return pages;
+}
+
+bool Has(const EncodedPage& p, CodecKind kind) {
+  const CodecDesc* d = &*p.layout.value_codec;
+  while (d->kind != kind && !d->children.empty()) d = &d->children[0];
+  return d->kind == kind;
+}
+
+TEST(Fsst, EncodesByTheLongestSymbol) {
+  auto symbol = [](std::string_view s) {
+    FsstSymbol out{0, static_cast<uint8_t>(s.size())};
+    std::memcpy(&out.bytes, s.data(), s.size());
+    return out;
+  };
+  FsstEncoder e({symbol("ab"), symbol("a"), symbol("abc"), symbol("abcdefgh"), symbol(std::string_view("\0\0\0", 3))});
+  auto encode = [&](std::string_view s) {
+    std::vector<uint8_t> out(2 * s.size() + FsstEncoder::kSlack);
+    uint64_t end = s.size(), out_end = 0;
+    uint64_t n = e.Encode(reinterpret_cast<const uint8_t*>(s.data()), 0, {&end, 1}, out.data(), &out_end);
+    EXPECT_EQ(n, out_end);
+    return std::vector<int>(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
+  };
+  using V = std::vector<int>;
+  EXPECT_EQ(encode(""), V{});
+  EXPECT_EQ(encode("abcdefgh"), V{3});
+  EXPECT_EQ(encode("abcdefg"), (V{2, 255, 'd', 255, 'e', 255, 'f', 255, 'g'}));
+  EXPECT_EQ(encode("abcdefgha"), (V{3, 1}));
+  EXPECT_EQ(encode("aab"), (V{1, 0}));
+  EXPECT_EQ(encode(std::string_view("\0\0", 2)), (V{255, 0, 255, 0}));  // no symbol reaches past the end
+  EXPECT_EQ(encode(std::string_view("\0\0\0\xff", 4)), (V{4, 255, 255}));
+}
+
+TEST(Fsst, TrainingIsAFunctionOfTheSample) {
+  std::string s;
+  std::mt19937 rng(1);
+  for (int i = 0; i < 20000; ++i) s += "0123456789abcdef"[rng() % 16];
+  std::vector<std::string_view> sample;
+  for (size_t i = 0; i + 64 <= s.size(); i += 64) sample.push_back({s.data() + i, 64});
+  FsstEncoder e = FsstEncoder::Train(sample);
+  EXPECT_EQ(e.TableBytes(), FsstEncoder::Train(sample).TableBytes());
+  EXPECT_EQ(e.TableBytes().size(), 2312u);
+  EXPECT_LT(e.EncodedBytes(sample), s.size() * 54 / 100);  // two digits a code, nearly always
+  EXPECT_EQ(FsstEncoder::Train({}).symbols().size(), 0u);
+}
+
+TEST(Fsst, StringsInBothLayouts) {
+  auto text = Text(8000, 6);
+  auto pages = Check(Field(text), text);
+  EXPECT_TRUE(Has(pages[0], CodecKind::kFsst)) << pages[0].choice.why;
+  EXPECT_EQ(pages[0].layout.kind, LayoutKind::kMiniBlock);
+  auto plain = Pages(Field(text, {"compression"}, {"none"}), text).ValueOrDie();
+  EXPECT_FALSE(Has(plain[0], CodecKind::kFsst));
+  EXPECT_LT(BytesOf(pages), BytesOf(plain) * 7 / 10);
+
+  auto zipped = Check(Field(text, {"structural-encoding"}, {"fullzip"}), text);
+  EXPECT_EQ(zipped[0].layout.kind, LayoutKind::kFullZip);
+  EXPECT_TRUE(Has(zipped[0], CodecKind::kFsst)) << zipped[0].choice.why;
+}
+
+TEST(Fsst, BinariesOnlyWhenAsked) {
+  auto bytes = Text(5000, 6, true);
+  EXPECT_FALSE(Has(Check(Field(bytes), bytes)[0], CodecKind::kFsst));
+  auto pages = Check(Field(bytes, {"compression"}, {"fsst"}), bytes);  // NULs and 0xff bytes in symbols and literals
+  EXPECT_TRUE(Has(pages[0], CodecKind::kFsst)) << pages[0].choice.why;
+}
+
+TEST(Fsst, NotWhereItWouldGrow) {
+  arrow::BinaryBuilder b;
+  std::mt19937_64 rng(3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string s(20, 0);
+    for (char& c : s) c = static_cast<char>(rng());
+    ASSERT_TRUE(b.Append(s).ok());
+  }
+  auto noise = b.Finish().ValueOrDie();
+  auto pages = Check(Field(noise, {"compression"}, {"fsst"}), noise);
+  EXPECT_FALSE(Has(pages[0], CodecKind::kFsst)) << pages[0].choice.why;
+  auto few = test::Json(arrow::utf8(), R"(["abcabc","",null,"abc"])");
+  Check(Field(few, {"compression"}, {"fsst"}), few);
+  auto same = Text(1, 4);
+  auto equal = arrow::MakeArrayFromScalar(**same->GetScalar(0), 9000).ValueOrDie();
+  Check(Field(equal), equal);
+}
+
+TEST(General, ChunksAndValues) {
+  auto text = Text(6000, 5);
+  for (const char* scheme : {"lz4", "zstd"}) {
+    auto pages = Check(Field(text, {"compression"}, {scheme}), text);
+    EXPECT_TRUE(Has(pages[0], CodecKind::kGeneral)) << pages[0].choice.why;
+    EXPECT_LT(BytesOf(pages), BytesOf(Pages(Field(text), text).ValueOrDie()));
+  }
+  auto zipped = Check(Field(text, {"compression", "structural-encoding"}, {"zstd", "fullzip"}), text);
+  EXPECT_EQ(zipped[0].layout.kind, LayoutKind::kFullZip);
+
+  auto large = Text(40, 9000);  // values above 32 KiB
+  auto pages = Check(Field(large), large);
+  EXPECT_TRUE(Has(pages[0], CodecKind::kGeneral)) << pages[0].choice.why;
+  EXPECT_EQ(pages[0].layout.kind, LayoutKind::kFullZip);
+}
+
+TEST(General, NumbersOnlyWhereTheyShrink) {
+  arrow::Int64Builder wave, noise;
+  std::mt19937_64 rng(5);
+  for (int64_t i = 0; i < 4000; ++i) {
+    ASSERT_TRUE(wave.Append(i % 50 * 0x0101010101010101).ok());
+    ASSERT_TRUE(noise.Append(static_cast<int64_t>(rng())).ok());
+  }
+  auto w = wave.Finish().ValueOrDie(), x = noise.Finish().ValueOrDie();
+  EXPECT_TRUE(Has(Check(Field(w, {"compression", "dict-max-size"}, {"zstd", "1"}), w)[0], CodecKind::kGeneral));
+  auto p = Check(Field(x, {"compression"}, {"zstd"}), x)[0];
+  EXPECT_FALSE(Has(p, CodecKind::kGeneral));
+  EXPECT_NE(p.choice.why.find("not taken"), std::string::npos) << p.choice.why;
+  auto few = w->Slice(0, 100);
+  EXPECT_NE(Check(Field(few, {"compression"}, {"zstd"}), few)[0].choice.why.find("fewer than"), std::string::npos);
+}
+
+TEST(General, DictionaryItems) {
+  arrow::StringBuilder b;
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(b.Append("a value of some length, number " + std::to_string(i % 90)).ok());
+  auto a = b.Finish().ValueOrDie();
+  auto pages = Check(Field(a), a);
+  ASSERT_TRUE(pages[0].layout.dictionary);
+  EXPECT_EQ(pages[0].layout.dictionary->kind, CodecKind::kGeneral);
+  EXPECT_EQ(Check(Field(a, {"dict-values-compression"}, {"none"}), a)[0].layout.dictionary->kind, CodecKind::kVariable);
+  EXPECT_EQ(Check(Field(a, {"dict-values-compression"}, {"zstd"}), a)[0].layout.dictionary->scheme, Compression::kZstd);
+  EXPECT_EQ(Pages(Field(a), a, {FileVersion::kV2_1}).ValueOrDie()[0].layout.dictionary->kind, CodecKind::kVariable);
+}
+
+}  // namespace
+}  // namespace pilum

@@ -1,0 +1,87 @@
+// A page's strings through a table of symbols of their own.
+#include "pilum/encoding/write/internal.h"
+
+namespace pilum::write {
+
+namespace {
+
+constexpr uint64_t kSampleBytes = 32 << 10;
+constexpr uint64_t kPieceBytes = 256;    // values are taken at each sampled place until they are so many bytes
+constexpr uint64_t kLongestPiece = 512;  // of one value
+
+// Pieces of values at even distances in the page's bytes.
+std::vector<std::string_view> Sample(const PageContext& page) {
+  const PageSlice& s = page.slice;
+  const ValueStore& v = *s.values;
+  const uint64_t last = s.first_slot + s.slots, base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
+  const uint64_t total = v.ends[last - 1] - base, places = kSampleBytes / kPieceBytes;
+  std::vector<std::string_view> out;
+  for (uint64_t k = 0, done = base; k < places; ++k) {
+    uint64_t at = base + total / places * k + total % places * k / places;
+    if (k > 0 && at < done) continue;
+    auto found = std::upper_bound(v.ends.begin() + static_cast<std::ptrdiff_t>(s.first_slot),
+                                  v.ends.begin() + static_cast<std::ptrdiff_t>(last), at);
+    uint64_t got = 0;
+    for (auto slot = static_cast<uint64_t>(found - v.ends.begin()); got < kPieceBytes && slot < last; ++slot) {
+      std::string_view value = v.Variable(slot);
+      const uint64_t begin = v.ends[slot] - value.size();
+      if (value.size() > kLongestPiece) {
+        value.remove_prefix(at > begin ? (at - begin) / kLongestPiece * kLongestPiece : 0);
+        value = value.substr(0, kLongestPiece);
+      }
+      if (!value.empty()) out.push_back(value);
+      got += value.size();
+      done = v.ends[slot];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+FsstEncoder TrainOn(const PageContext& page, uint64_t* estimate) {
+  const PageSlice& s = page.slice;
+  const std::vector<std::string_view> sample = Sample(page);
+  FsstEncoder encoder = FsstEncoder::Train(sample);
+  uint64_t plain = 0;
+  for (std::string_view piece : sample) plain += piece.size();
+  const uint64_t total =
+      s.values->ends[s.first_slot + s.slots - 1] - (s.first_slot ? s.values->ends[s.first_slot - 1] : 0);
+  const double ratio = plain ? static_cast<double>(encoder.EncodedBytes(sample)) / static_cast<double>(plain) : 1;
+  *estimate = static_cast<uint64_t>(static_cast<double>(total) * ratio) + s.slots * (page.kind().large ? 8 : 4) +
+              FsstEncoder::kTableBytes;
+  return encoder;
+}
+
+EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder) {
+  const PageSlice& s = page.slice;
+  const ValueStore& v = *s.values;
+  const uint64_t base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
+  EncodedValues out;
+  out.store.kind = page.kind();
+  out.store.slots = s.slots;
+  out.store.ends.resize(s.slots);
+  out.store.bytes.resize(2 * (v.ends[s.first_slot + s.slots - 1] - base) + FsstEncoder::kSlack);
+  uint64_t used = encoder.Encode(v.bytes.data(), base, {v.ends.data() + s.first_slot, s.slots}, out.store.bytes.data(),
+                                 out.store.ends.data());
+  out.store.bytes.resize(used);
+  out.wrap.kind = CodecKind::kFsst;
+  out.wrap.bytes = encoder.TableBytes();
+  return out;
+}
+
+PageContext WithValues(PageContext page, const EncodedValues& values) {
+  page.slice.values = &values.store;
+  page.slice.first_slot = 0;
+  page.wrap = values.wrap;
+  return page;
+}
+
+CodecDesc Wrapped(const PageContext& page, CodecDesc values) {
+  if (!page.wrap) return values;
+  CodecDesc d = *page.wrap;
+  d.children = {std::move(values)};
+  return d;
+}
+
+}  // namespace pilum::write
