@@ -297,7 +297,10 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<a
     return Mismatch(*type, fmt::format("{}-bit keys", indices.bits));
   }
   if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
-  PILUM_RETURN_NOT_OK(CheckKeys(indices, static_cast<uint64_t>(items->length()), v));
+  // Keys are checked as unsigned; a signed key type also ends at its largest value, past which Arrow would see minus.
+  const bool sign = arrow::is_signed_integer(dict.index_type()->id());
+  const uint64_t keys_end = sign ? uint64_t{1} << (indices.bits - 1) : UINT64_MAX;
+  PILUM_RETURN_NOT_OK(CheckKeys(indices, std::min(static_cast<uint64_t>(items->length()), keys_end), v));
   auto data = arrow::ArrayData::Make(type, static_cast<int64_t>(indices.count), {v.bitmap, indices.data}, v.null_count);
   data->dictionary = items->data();
   return data;
