@@ -31,5 +31,6 @@ class Blake3 {
 
 Hash256 Blake3Of(std::string_view bytes);
 std::string Hex(std::span<const uint8_t> bytes);  // lower case
+int HexDigit(char c);                             // either case; -1: none
 
 }  // namespace pilum

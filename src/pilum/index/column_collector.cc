@@ -85,22 +85,49 @@ class RecentWords {
   std::array<Slot, 256> slots_;
 };
 
+// What collectors of ordered types share. A Range is the bounds of some values: Widen by another one, PutTo a zone map.
+template <typename Range>
+class BoundsCollector : public ColumnCollector {
+ protected:
+  explicit BoundsCollector(uint64_t cap) : ColumnCollector(cap) {}
+  void CloseBounds() final {
+    open_.PutTo(&zones_);
+    total_.Widen(open_);
+    open_ = {};
+  }
+  void FinishBounds() final { total_.PutTo(&bounds_); }
+
+  Range open_, total_;
+};
+
+constexpr uint8_t kExactBounds = ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact;
+
+template <typename T>
+struct IntBounds {
+  bool any = false;
+  T low = 0, high = 0;
+  void Widen(const IntBounds& by) {
+    if (!by.any) return;
+    *this = any ? IntBounds{true, std::min(low, by.low), std::max(high, by.high)} : by;
+  }
+  void PutTo(ZoneMap* z) const {
+    z->flags.push_back(any ? kExactBounds : 0);
+    z->lows.push_back(static_cast<uint64_t>(low));
+    z->highs.push_back(static_cast<uint64_t>(high));
+  }
+};
+
 // Everything whose normal form is one integer of at most 64 bits. T is what the bounds are kept in: int64_t or
 // uint64_t.
 template <typename ArrayType, typename T>
-class IntCollector final : public ColumnCollector {
+class IntCollector final : public BoundsCollector<IntBounds<T>> {
  public:
-  explicit IntCollector(uint64_t cap) : ColumnCollector(cap) {
-    zones_.domain = Domain::kInt;
-    zones_.is_unsigned = std::is_same_v<T, uint64_t>;
+  explicit IntCollector(uint64_t cap) : BoundsCollector<IntBounds<T>>(cap) {
+    this->zones_.domain = Domain::kInt;
+    this->zones_.is_unsigned = std::is_same_v<T, uint64_t>;
   }
 
  protected:
-  struct Range {
-    bool any = false;
-    T low = 0, high = 0;
-  };
-
   Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
     const auto& array = static_cast<const ArrayType&>(given);
     T low = static_cast<T>(array.Value(begin)), high = low;
@@ -109,46 +136,42 @@ class IntCollector final : public ColumnCollector {
       low = std::min(low, v);
       high = std::max(high, v);
     }
-    Widen(&open_, {true, low, high});
-    if (distinct_.overflowed()) return Status::OK();
+    this->open_.Widen({true, low, high});
+    if (this->distinct_.overflowed()) return Status::OK();
     for (int64_t i = begin; i < begin + n; ++i) {
       const T v = static_cast<T>(array.Value(i));
-      if (!recent_.Seen(static_cast<uint64_t>(v))) distinct_.Insert(HashInt(static_cast<Int128>(v)));
+      if (!recent_.Seen(static_cast<uint64_t>(v))) this->distinct_.Insert(HashInt(static_cast<Int128>(v)));
     }
     return Status::OK();
   }
-  void CloseBounds() override {
-    Put(open_, &zones_);
-    Widen(&total_, open_);
-    open_ = {};
-  }
-  void FinishBounds() override { Put(total_, &bounds_); }
 
  private:
-  static void Widen(Range* to, const Range& by) {
-    if (!by.any) return;
-    *to = to->any ? Range{true, std::min(to->low, by.low), std::max(to->high, by.high)} : by;
-  }
-  static void Put(const Range& r, ZoneMap* z) {
-    z->flags.push_back(r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0);
-    z->lows.push_back(static_cast<uint64_t>(r.low));
-    z->highs.push_back(static_cast<uint64_t>(r.high));
-  }
-  Range open_, total_;
   RecentWords recent_;
 };
 
+struct FloatBounds {
+  bool any = false, nan = false;
+  double low = 0, high = 0;  // of the values that are not NaN
+  void Widen(const FloatBounds& by) {
+    nan |= by.nan;
+    if (!by.any) return;
+    low = any ? std::min(low, by.low) : by.low;
+    high = any ? std::max(high, by.high) : by.high;
+    any = true;
+  }
+  void PutTo(ZoneMap* z) const {
+    z->flags.push_back(static_cast<uint8_t>((any ? kExactBounds : 0) | (nan ? ZoneMap::kHasNaN : 0)));
+    z->lows.push_back(std::bit_cast<uint64_t>(any ? low : 0.0));
+    z->highs.push_back(std::bit_cast<uint64_t>(any ? high : 0.0));
+  }
+};
+
 template <typename ArrayType>
-class FloatCollector final : public ColumnCollector {
+class FloatCollector final : public BoundsCollector<FloatBounds> {
  public:
-  explicit FloatCollector(uint64_t cap) : ColumnCollector(cap) { zones_.domain = Domain::kFloat; }
+  explicit FloatCollector(uint64_t cap) : BoundsCollector(cap) { zones_.domain = Domain::kFloat; }
 
  protected:
-  struct Range {
-    bool any = false, nan = false;
-    double low = 0, high = 0;
-  };
-
   static double ValueOf(const ArrayType& array, int64_t i) {
     if constexpr (std::is_same_v<ArrayType, arrow::HalfFloatArray>) {
       return arrow::util::Float16::FromBits(array.Value(i)).ToDouble();
@@ -167,7 +190,8 @@ class FloatCollector final : public ColumnCollector {
       low = v < low ? v : low;
       high = v > high ? v : high;
     }
-    Widen(&open_, {nans<n, nans> 0, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
+    const bool any = nans<n, nan = nans> 0;
+    open_.Widen({any, nan, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
     if (distinct_.overflowed()) return Status::OK();
     for (int64_t i = begin; i < begin + n; ++i) {
       const double v = ValueOf(array, i);
@@ -175,109 +199,102 @@ class FloatCollector final : public ColumnCollector {
     }
     return Status::OK();
   }
-  void CloseBounds() override {
-    Put(open_, &zones_);
-    Widen(&total_, open_);
-    open_ = {};
-  }
-  void FinishBounds() override { Put(total_, &bounds_); }
 
  private:
-  static void Widen(Range* to, const Range& by) {
-    to->nan |= by.nan;
-    if (!by.any) return;
-    to->low = to->any ? std::min(to->low, by.low) : by.low;
-    to->high = to->any ? std::max(to->high, by.high) : by.high;
-    to->any = true;
-  }
-  static void Put(const Range& r, ZoneMap* z) {
-    z->flags.push_back(static_cast<uint8_t>(
-        (r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0) | (r.nan ? ZoneMap::kHasNaN : 0)));
-    z->lows.push_back(std::bit_cast<uint64_t>(r.any ? r.low : 0.0));
-    z->highs.push_back(std::bit_cast<uint64_t>(r.any ? r.high : 0.0));
-  }
-  Range open_, total_;
   RecentWords recent_;
 };
 
+template <typename DecimalType>
+arrow::Decimal256 WideOf(const DecimalType& v) {
+  if constexpr (std::is_same_v<DecimalType, arrow::Decimal256>) {
+    return v;
+  } else if constexpr (std::is_same_v<DecimalType, arrow::Decimal128>) {
+    return arrow::Decimal256(v);
+  } else {
+    return arrow::Decimal256(static_cast<int64_t>(v.value()));
+  }
+}
+
+template <typename DecimalType>
+struct DecimalBounds {
+  bool any = false;
+  DecimalType low, high;
+  void Widen(const DecimalBounds& by) {
+    if (!by.any) return;
+    if (!any || by.low < low) low = by.low;
+    if (!any || high < by.high) high = by.high;
+    any = true;
+  }
+  void PutTo(ZoneMap* z) const {
+    z->flags.push_back(any ? kExactBounds : 0);
+    z->decimal_lows.push_back(any ? WideOf(low) : arrow::Decimal256());
+    z->decimal_highs.push_back(any ? WideOf(high) : arrow::Decimal256());
+  }
+};
+
 template <typename ArrayType, typename DecimalType>
-class DecimalCollector final : public ColumnCollector {
+class DecimalCollector final : public BoundsCollector<DecimalBounds<DecimalType>> {
  public:
-  DecimalCollector(uint64_t cap, int32_t scale) : ColumnCollector(cap) {
-    zones_.domain = Domain::kDecimal;
-    zones_.scale = scale;
+  DecimalCollector(uint64_t cap, int32_t scale) : BoundsCollector<DecimalBounds<DecimalType>>(cap) {
+    this->zones_.domain = Domain::kDecimal;
+    this->zones_.scale = scale;
   }
 
  protected:
-  struct Range {
-    bool any = false;
-    DecimalType low, high;
-  };
-
   Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
     const auto& array = static_cast<const ArrayType&>(given);
     for (int64_t i = begin; i < begin + n; ++i) {
       const DecimalType v(array.GetValue(i));
-      Widen(&open_, {true, v, v});
-      if (distinct_.overflowed() || (last_ && *last_ == v)) continue;
+      this->open_.Widen({true, v, v});
+      if (this->distinct_.overflowed() || (last_ && *last_ == v)) continue;
       last_ = v;
-      distinct_.Insert(HashDecimal(Wide(v), zones_.scale));
+      this->distinct_.Insert(HashDecimal(WideOf(v), this->zones_.scale));
     }
     return Status::OK();
   }
-  void CloseBounds() override {
-    Put(open_, &zones_);
-    Widen(&total_, open_);
-    open_ = {};
-  }
-  void FinishBounds() override { Put(total_, &bounds_); }
 
  private:
-  static arrow::Decimal256 Wide(const DecimalType& v) {
-    if constexpr (std::is_same_v<DecimalType, arrow::Decimal256>) {
-      return v;
-    } else if constexpr (std::is_same_v<DecimalType, arrow::Decimal128>) {
-      return arrow::Decimal256(v);
-    } else {
-      return arrow::Decimal256(static_cast<int64_t>(v.value()));
-    }
-  }
-  static void Widen(Range* to, const Range& by) {
-    if (!by.any) return;
-    if (!to->any) {
-      *to = by;
-      return;
-    }
-    if (by.low < to->low) to->low = by.low;
-    if (to->high < by.high) to->high = by.high;
-  }
-  static void Put(const Range& r, ZoneMap* z) {
-    z->flags.push_back(r.any ? ZoneMap::kHasBounds | ZoneMap::kLowExact | ZoneMap::kHighExact : 0);
-    z->decimal_lows.push_back(r.any ? Wide(r.low) : arrow::Decimal256());
-    z->decimal_highs.push_back(r.any ? Wide(r.high) : arrow::Decimal256());
-  }
-  Range open_, total_;
   std::optional<DecimalType> last_;
 };
 
+struct BytesBounds {
+  bool any = false;
+  std::string low, high;
+  void Add(std::string_view lo, std::string_view hi) {
+    if (!any || lo < low) low = lo;
+    if (!any || hi > high) high = hi;
+    any = true;
+  }
+  void Widen(const BytesBounds& by) {
+    if (by.any) Add(by.low, by.high);
+  }
+  void PutTo(ZoneMap* z) const {
+    uint8_t flags = any ? ZoneMap::kHasBounds : 0;
+    std::string upper = high.substr(0, ZoneMap::kTextCut);
+    if (any && low.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kLowExact;
+    if (any && high.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kHighExact;
+    if (high.size() > ZoneMap::kTextCut) {  // round up: the next prefix after this one
+      while (!upper.empty() && static_cast<uint8_t>(upper.back()) == 0xFF) upper.pop_back();
+      if (upper.empty()) {
+        flags |= ZoneMap::kNoUpper;
+      } else {
+        upper.back() = static_cast<char>(static_cast<uint8_t>(upper.back()) + 1);
+      }
+    }
+    z->flags.push_back(flags);
+    z->text_lows.push_back(low.substr(0, ZoneMap::kTextCut));
+    z->text_highs.push_back(std::move(upper));
+  }
+};
+
 template <typename ArrayType>
-class BytesCollector final : public ColumnCollector {
+class BytesCollector final : public BoundsCollector<BytesBounds> {
  public:
-  BytesCollector(uint64_t cap, bool is_text) : ColumnCollector(cap) {
+  BytesCollector(uint64_t cap, bool is_text) : BoundsCollector(cap) {
     zones_.domain = is_text ? Domain::kText : Domain::kBinary;
   }
 
  protected:
-  struct Range {
-    bool any = false;
-    std::string low, high;
-    void Add(std::string_view lo, std::string_view hi) {
-      if (!any || lo < low) low = lo;
-      if (!any || hi > high) high = hi;
-      any = true;
-    }
-  };
-
   Status AddRun(const arrow::Array& given, int64_t begin, int64_t n) override {
     const auto& array = static_cast<const ArrayType&>(given);
     std::string_view low = array.GetView(begin), high = low;
@@ -295,32 +312,6 @@ class BytesCollector final : public ColumnCollector {
     }
     return Status::OK();
   }
-  void CloseBounds() override {
-    Put(open_, &zones_);
-    if (open_.any) total_.Add(open_.low, open_.high);
-    open_ = {};
-  }
-  void FinishBounds() override { Put(total_, &bounds_); }
-
- private:
-  static void Put(const Range& r, ZoneMap* z) {
-    uint8_t flags = r.any ? ZoneMap::kHasBounds : 0;
-    std::string high = r.high.substr(0, ZoneMap::kTextCut);
-    if (r.any && r.low.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kLowExact;
-    if (r.any && r.high.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kHighExact;
-    if (r.high.size() > ZoneMap::kTextCut) {  // round up: the next prefix after this one
-      while (!high.empty() && static_cast<uint8_t>(high.back()) == 0xFF) high.pop_back();
-      if (high.empty()) {
-        flags |= ZoneMap::kNoUpper;
-      } else {
-        high.back() = static_cast<char>(static_cast<uint8_t>(high.back()) + 1);
-      }
-    }
-    z->flags.push_back(flags);
-    z->text_lows.push_back(r.low.substr(0, ZoneMap::kTextCut));
-    z->text_highs.push_back(std::move(high));
-  }
-  Range open_, total_;
 };
 
 }  // namespace

@@ -47,45 +47,38 @@ std::string PartIndex::note() const {
   return note_;
 }
 
-Result<std::shared_ptr<const ZoneMap>> PartIndex::Zones(const FieldPath& column, ReadContext& ctx) const {
+template <typename T, typename Parse>
+Result<std::shared_ptr<const T>> PartIndex::Cached(std::map<FieldPath, std::shared_ptr<const T>>* cache,
+                                                   SectionFamily family, const FieldPath& column, ReadContext& ctx,
+                                                   Parse parse) const {
   std::lock_guard lock(mutex_);
-  if (auto it = zones_.find(column); it != zones_.end()) return it->second;
-  std::shared_ptr<const ZoneMap> out;
-  const auto family = kind_ == SidecarKind::kHeader ? SectionFamily::kBounds : SectionFamily::kZones;
+  if (auto it = cache->find(column); it != cache->end()) return it->second;
+  std::shared_ptr<const T> out;
   if (const SectionEntry* entry = reader_->Find(family, &column)) {
-    auto read = [&]() -> Result<ZoneMap> {
+    auto read = [&]() -> Result<T> {
       PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
-      return ZoneMap::FromBytes(bytes, num_rows(), reader_->name());
+      return parse(bytes);
     };
-    auto zones = read();
-    if (zones.ok()) {
-      out = std::make_shared<const ZoneMap>(std::move(*zones));
+    auto made = read();
+    if (made.ok()) {
+      out = std::make_shared<const T>(std::move(*made));
     } else {
-      PILUM_RETURN_NOT_OK(Forgive(zones.status()));
+      PILUM_RETURN_NOT_OK(Forgive(made.status()));
     }
   }
-  zones_[column] = out;
+  (*cache)[column] = out;
   return out;
 }
 
+Result<std::shared_ptr<const ZoneMap>> PartIndex::Zones(const FieldPath& column, ReadContext& ctx) const {
+  const auto family = kind_ == SidecarKind::kHeader ? SectionFamily::kBounds : SectionFamily::kZones;
+  return Cached(&zones_, family, column, ctx,
+                [&](std::string_view bytes) { return ZoneMap::FromBytes(bytes, num_rows(), reader_->name()); });
+}
+
 Result<std::shared_ptr<const BloomFilter>> PartIndex::Bloom(const FieldPath& column, ReadContext& ctx) const {
-  std::lock_guard lock(mutex_);
-  if (auto it = blooms_.find(column); it != blooms_.end()) return it->second;
-  std::shared_ptr<const BloomFilter> out;
-  if (const SectionEntry* entry = reader_->Find(SectionFamily::kBloom, &column)) {
-    auto read = [&]() -> Result<BloomFilter> {
-      PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
-      return BloomFilter::FromBytes(bytes, reader_->name());
-    };
-    auto filter = read();
-    if (filter.ok()) {
-      out = std::make_shared<const BloomFilter>(std::move(*filter));
-    } else {
-      PILUM_RETURN_NOT_OK(Forgive(filter.status()));
-    }
-  }
-  blooms_[column] = out;
-  return out;
+  return Cached(&blooms_, SectionFamily::kBloom, column, ctx,
+                [&](std::string_view bytes) { return BloomFilter::FromBytes(bytes, reader_->name()); });
 }
 
 Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {

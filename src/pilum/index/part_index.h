@@ -39,6 +39,9 @@ class PartIndex {
  private:
   PartIndex(std::shared_ptr<const SidecarReader> reader, SidecarKind kind) : reader_(std::move(reader)), kind_(kind) {}
   Status Forgive(const Status& status) const;
+  template <typename T, typename Parse>
+  Result<std::shared_ptr<const T>> Cached(std::map<FieldPath, std::shared_ptr<const T>>* cache, SectionFamily family,
+                                          const FieldPath& column, ReadContext& ctx, Parse parse) const;
   Result<Candidates> ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found, ReadContext& ctx) const;
 
   std::shared_ptr<const SidecarReader> reader_;

@@ -53,25 +53,18 @@ Fit FitOf(const ZoneMap& z, size_t chunk, const ValueSet& set) {
 
 uint64_t ZoneMap::RowsOf(size_t chunk) const { return std::min(chunk_rows, num_rows - chunk * chunk_rows); }
 
-Value ZoneMap::Low(size_t c) const {
+Value ZoneMap::ValueOf(const Words& words, const Decimals& decimals, const Texts& texts, size_t c) const {
   switch (domain) {
-    case Domain::kInt: return Value::Int(is_unsigned ? Int128(lows[c]) : Int128(static_cast<int64_t>(lows[c])));
-    case Domain::kFloat: return Value::Float(std::bit_cast<double>(lows[c]));
-    case Domain::kDecimal: return Value::Decimal(decimal_lows[c]);
-    case Domain::kText: return Value::Text(text_lows[c]);
-    default: return Value::Binary(text_lows[c]);
+    case Domain::kInt: return Value::Int(is_unsigned ? Int128(words[c]) : Int128(static_cast<int64_t>(words[c])));
+    case Domain::kFloat: return Value::Float(std::bit_cast<double>(words[c]));
+    case Domain::kDecimal: return Value::Decimal(decimals[c]);
+    case Domain::kText: return Value::Text(texts[c]);
+    default: return Value::Binary(texts[c]);
   }
 }
 
-Value ZoneMap::High(size_t c) const {
-  switch (domain) {
-    case Domain::kInt: return Value::Int(is_unsigned ? Int128(highs[c]) : Int128(static_cast<int64_t>(highs[c])));
-    case Domain::kFloat: return Value::Float(std::bit_cast<double>(highs[c]));
-    case Domain::kDecimal: return Value::Decimal(decimal_highs[c]);
-    case Domain::kText: return Value::Text(text_highs[c]);
-    default: return Value::Binary(text_highs[c]);
-  }
-}
+Value ZoneMap::Low(size_t chunk) const { return ValueOf(lows, decimal_lows, text_lows, chunk); }
+Value ZoneMap::High(size_t chunk) const { return ValueOf(highs, decimal_highs, text_highs, chunk); }
 
 bool ZoneMap::IsSound(size_t c) const {
   const uint64_t rows = RowsOf(c);

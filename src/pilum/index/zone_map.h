@@ -20,15 +20,19 @@ struct ZoneMap {
   static constexpr size_t kTextCut = 64;  // bytes of a text or binary bound
   enum Flag : uint8_t { kHasBounds = 1, kLowExact = 2, kHighExact = 4, kNoUpper = 8, kHasNaN = 16 };
 
+  using Words = std::vector<uint64_t>;
+  using Decimals = std::vector<arrow::Decimal256>;
+  using Texts = std::vector<std::string>;
+
   uint64_t chunk_rows = kChunkRows, num_rows = 0;
   Domain domain = Domain::kNone;
-  bool is_unsigned = false;           // integers: uint64
-  int32_t scale = 0;                  // decimals
-  std::vector<uint8_t> flags;         // one a chunk
-  std::vector<uint64_t> nulls;        // one a chunk
-  std::vector<uint64_t> lows, highs;  // integers (two's complement) and floats (bits), one a chunk
-  std::vector<arrow::Decimal256> decimal_lows, decimal_highs;
-  std::vector<std::string> text_lows, text_highs;  // text and binary
+  bool is_unsigned = false;     // integers: uint64
+  int32_t scale = 0;            // decimals
+  std::vector<uint8_t> flags;   // one a chunk
+  std::vector<uint64_t> nulls;  // one a chunk
+  Words lows, highs;            // integers (two's complement) and floats (bits), one a chunk
+  Decimals decimal_lows, decimal_highs;
+  Texts text_lows, text_highs;  // text and binary
 
   size_t num_chunks() const { return flags.size(); }
   uint64_t RowsOf(size_t chunk) const;  // rows of this chunk
@@ -43,6 +47,9 @@ struct ZoneMap {
   // Rows whose value lies in `set` (values in this column's normal form; decimals at its scale).
   Candidates InSet(const ValueSet& set, bool exact) const;
   Candidates IsNull() const;
+
+ private:
+  Value ValueOf(const Words& words, const Decimals& decimals, const Texts& texts, size_t chunk) const;
 };
 
 }  // namespace pilum

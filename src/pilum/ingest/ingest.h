@@ -18,8 +18,7 @@ enum class InputFormat { kAuto, kParquet, kCsv, kJsonLines, kArrow, kLance };
 
 struct IngestOptions {
   InputFormat format = InputFormat::kAuto;  // kAuto: by content (magic), then by extension
-  // CSV: which unquoted field texts are null. Default: empty, NA, NULL, null, NaN is not (it is a float). Quoted:
-  // never.
+  // CSV: which unquoted field texts are null. NaN is a float, not a null; quoted text is never null.
   std::vector<std::string> null_values = {"", "NA", "N/A", "NULL", "null"};
   char delimiter = ',';
   // Types already fixed by the dataset: CSV and JSON infer only what this does not fix.
@@ -27,9 +26,9 @@ struct IngestOptions {
   int64_t batch_rows = 65536;
 };
 
-// CSV and JSON types are inferred over the whole input in a first pass (integers -> int64, then double, bool, date,
-// timestamp, else text), so that a late row cannot contradict an early guess. A ".zip" or ".gz" of one such file is
-// taken too. `ctx.pool` must outlive not only the reader but Arrow's threads that read ahead for it: use one that is
+// CSV and JSON types are inferred over the whole input in a first pass (int64, uint64, double, bool, date, timestamp,
+// else text), so that a late row cannot contradict an early guess. A .zip, .gz or .zst of one such file is
+// taken too; "-" is standard input. `ctx.pool` must outlive not only the reader but Arrow's threads that read ahead for it: use one that is
 // never freed.
 Result<std::shared_ptr<arrow::RecordBatchReader>> OpenInput(const std::string& path, const IngestOptions& options,
                                                             const ReadContext& ctx);

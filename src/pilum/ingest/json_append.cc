@@ -8,6 +8,8 @@
 #include <arrow/util/value_parsing.h>
 #include <arrow/visit_type_inline.h>
 
+#include "pilum/base/hash.h"
+
 namespace pilum::ingest {
 namespace {
 
@@ -163,15 +165,9 @@ class Appender {
   }
 
   bool Hex(std::string* out) const {
-    auto digit = [](char c) {
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
     if (value_.kind != Kind::kString || value_.text.size() % 2 != 0) return false;
     for (size_t i = 0; i < value_.text.size(); i += 2) {
-      int high = digit(value_.text[i]), low = digit(value_.text[i + 1]);
+      const int high = HexDigit(value_.text[i]), low = HexDigit(value_.text[i + 1]);
       if (high < 0 || low < 0) return false;
       out->push_back(static_cast<char>(high << 4 | low));
     }

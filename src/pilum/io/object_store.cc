@@ -1,16 +1,10 @@
 #include "pilum/io/object_store.h"
 
+#include "pilum/base/hash.h"
 #include "pilum/io/store_impl.h"
 
 namespace pilum {
 namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 std::string PercentDecode(std::string_view s) {
   std::string out;

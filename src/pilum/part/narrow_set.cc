@@ -5,6 +5,7 @@
 #include <arrow/type.h>
 
 #include "pilum/part/widen.h"
+#include "pilum/values/time.h"
 
 namespace pilum {
 namespace {
@@ -18,38 +19,14 @@ const DataType& Plain(const DataType& t) {
   return t;
 }
 
-// Ticks per second; days count as a negative number of seconds a tick. 0: not a time.
-struct Ticks {
-  int64_t per_second = 0, seconds_per = 1;
-};
-std::optional<Ticks> TicksOf(const DataType& t) {
-  auto of = [](arrow::TimeUnit::type u) {
-    return Ticks{u == arrow::TimeUnit::SECOND  ? 1
-                 : u == arrow::TimeUnit::MILLI ? 1000
-                 : u == arrow::TimeUnit::MICRO ? 1000000
-                                               : 1000000000};
-  };
-  switch (t.id()) {
-    case Type::DATE32: return Ticks{1, 86400};
-    case Type::DATE64: return Ticks{1000};
-    case Type::TIMESTAMP: return of(static_cast<const arrow::TimestampType&>(t).unit());
-    case Type::TIME32:
-    case Type::TIME64: return of(static_cast<const arrow::TimeType&>(t).unit());
-    case Type::DURATION: return of(static_cast<const arrow::DurationType&>(t).unit());
-    default: return std::nullopt;
-  }
-}
-
 // How many ticks of `to` one tick of `from` is; nullopt where they are not of one kind.
 std::optional<Int128> TimeFactor(const DataType& to, const DataType& from) {
   const bool times = arrow::is_time(to.id()) && arrow::is_time(from.id());
   const bool dates = arrow::is_date(to.id()) && arrow::is_date(from.id());
   if (to.id() != from.id() && !times && !dates) return std::nullopt;
-  const auto a = TicksOf(to), b = TicksOf(from);
-  if (!a || !b) return std::nullopt;
-  const Int128 factor = Int128(a->per_second) * b->seconds_per, unit = Int128(b->per_second) * a->seconds_per;
-  if (factor % unit != 0) return std::nullopt;
-  return factor / unit;
+  const int64_t fine = NanosPerUnit(to), coarse = NanosPerUnit(from);
+  if (fine == 0 || coarse % fine != 0) return std::nullopt;
+  return coarse / fine;
 }
 
 bool IsPlainInteger(const DataType& t) { return arrow::is_integer(t.id()); }
@@ -66,8 +43,6 @@ struct Moved {
 };
 // nullopt inside: past every value of the narrower type in that direction.
 using Move = std::optional<Moved>;
-
-Int128 FloorDiv(Int128 v, Int128 by) { return v / by - (v % by != 0 && v < 0); }
 
 Move MoveInt(Int128 v, Int128 factor, bool up) {
   const Int128 floor = FloorDiv(v, factor);
@@ -160,8 +135,7 @@ std::optional<ValueSet> NarrowSet(const ValueSet& set, const DataType& to_type, 
   const auto narrowing = NarrowingOf(Plain(to_type), Plain(from_type));
   if (!narrowing) return std::nullopt;
   if (narrowing->way == Way::kSame) return set;
-  ValueSet out;
-  std::vector<Value> points;
+  std::vector<Interval> out;
   for (const Interval& i : set.intervals()) {
     Interval moved;
     const bool is_point = i.lower && i.upper && Compare(i.lower->value, i.upper->value) == 0;
@@ -169,7 +143,7 @@ std::optional<ValueSet> NarrowSet(const ValueSet& set, const DataType& to_type, 
       const auto end = narrowing->End(i.lower->value, true);
       if (!end) return std::nullopt;
       if (is_point) {
-        if (end->exact) points.push_back(end->value);
+        if (end->exact) out.push_back(Interval{Bound{end->value, true}, Bound{end->value, true}});
         continue;
       }
       moved.lower = Bound{end->value, i.lower->inclusive || !end->exact};
@@ -182,9 +156,9 @@ std::optional<ValueSet> NarrowSet(const ValueSet& set, const DataType& to_type, 
       if (!end) return std::nullopt;
       moved.upper = Bound{end->value, i.upper->inclusive || !end->exact};
     }
-    out = out.Union(ValueSet::Of(std::move(moved)));
+    out.push_back(std::move(moved));
   }
-  return out.Union(ValueSet::Points(std::move(points)));
+  return ValueSet::OfAll(std::move(out));
 }
 
 }  // namespace pilum

@@ -13,8 +13,6 @@ namespace {
 constexpr uint64_t kIdentityTail = 64 << 10;
 constexpr std::string_view kSuffix = ".lance";
 
-int HexDigit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
-
 Status ListFolder(const DatasetFiles& files, const std::string& folder, bool merged, std::vector<PartFile>* out) {
   const std::string prefix = files.prefix + folder;
   PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(prefix));
@@ -41,7 +39,8 @@ Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
 }
 
 bool IsContentName(const std::string& name) {
-  return name.size() == 64 && std::all_of(name.begin(), name.end(), [](char c) { return HexDigit(c) >= 0; });
+  const auto is_digit = [](char c) { return HexDigit(c) >= 0 && !(c >= 'A' && c <= 'F'); };
+  return name.size() == 64 && std::all_of(name.begin(), name.end(), is_digit);
 }
 
 Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx) {

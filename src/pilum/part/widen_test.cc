@@ -145,6 +145,19 @@ TEST(Widen, ValuesStayAndQuestionsMove) {
   EXPECT_GT(pairs, 90);
 }
 
+// A long NOT IN: as many intervals as values.
+TEST(Widen, ManyIntervalsCostLittle) {
+  std::vector<Value> points;
+  for (int i = 0; i < 100'000; ++i) points.push_back(Value::Float(i * 0.5));
+  const ValueSet set = ValueSet::Points(points).Complement();
+  const auto moved = NarrowSet(set, *arrow::float64(), *arrow::int32());
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_FALSE(moved->Contains(Value::Int(49'999)));
+  EXPECT_TRUE(moved->Contains(Value::Int(50'000)));
+  EXPECT_TRUE(moved->Contains(Value::Int(-1)));
+  EXPECT_EQ(moved->intervals().size(), 2u);
+}
+
 TEST(Widen, WhatDoesNotFitIsAnError) {
   auto far = arrow::json::ArrayFromJSONString(arrow::timestamp(TimeUnit::SECOND), "[10000000000000]").ValueOrDie();
   EXPECT_FALSE(WidenArray(far, arrow::timestamp(TimeUnit::NANO), arrow::default_memory_pool()).ok());

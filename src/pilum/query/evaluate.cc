@@ -63,6 +63,21 @@ Result<Tri> Tri::FromArray(const arrow::Array& array) {
   return FromMatches(array, std::move(bits));
 }
 
+Result<Tri> Tri::FromEntries(const arrow::DictionaryArray& rows, const Tri& entries) {
+  Tri t = Null(rows.length());
+  for (int64_t i = 0; i < rows.length(); ++i) {
+    if (rows.IsNull(i)) continue;
+    const int64_t e = rows.GetValueIndex(i);
+    if (e < 0 || e >= entries.rows) {
+      return Status::Invalid("dictionary index ", e, " of ", entries.rows, " entries");
+    }
+    const auto word = static_cast<size_t>(i / 64), entry = static_cast<size_t>(e / 64);
+    t.is_true[word] |= (entries.is_true[entry] >> (e % 64) & 1) << (i % 64);
+    t.is_false[word] |= (entries.is_false[entry] >> (e % 64) & 1) << (i % 64);
+  }
+  return t;
+}
+
 Result<std::shared_ptr<arrow::BooleanArray>> Tri::ToArray() const {
   const auto size = static_cast<int64_t>(is_true.size() * 8);
   PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(size));
@@ -140,9 +155,7 @@ class IsNullValue : public BoolExpr {
   IsNullValue(std::shared_ptr<const Node> node, ValuePtr value) : BoolExpr(std::move(node)), value_(std::move(value)) {}
   Result<Tri> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, value_->Eval(in));
-    while (array->type_id() == arrow::Type::EXTENSION) {
-      array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-    }
+    array = Storage(std::move(array));
     Tri t = Tri::Constant(in.rows, false);
     const bool indirect = array->type_id() == arrow::Type::DICTIONARY &&
                           static_cast<const arrow::DictionaryArray&>(*array).dictionary()->null_count() > 0;

@@ -24,6 +24,8 @@ struct Tri {
   // `matches`: one bit a row, meaningless where `array` is null.
   static Tri FromMatches(const arrow::Array& array, std::vector<uint64_t> matches);
   static Result<Tri> FromArray(const arrow::Array& booleans);
+  // One value a row from one value a dictionary entry.
+  static Result<Tri> FromEntries(const arrow::DictionaryArray& rows, const Tri& entries);
   Result<std::shared_ptr<arrow::BooleanArray>> ToArray() const;
 };
 
@@ -98,6 +100,8 @@ BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string 
 Result<BoolPtr> MakeCompare(const std::string& op, ValuePtr a, ValuePtr b);
 
 // evaluate_arrays.cc: helpers
+// Without extension.
+std::shared_ptr<arrow::Array> Storage(std::shared_ptr<arrow::Array> array);
 // Without dictionary and extension.
 Result<std::shared_ptr<arrow::Array>> Plain(std::shared_ptr<arrow::Array> array);
 Result<std::shared_ptr<arrow::Array>> EvalPlain(const ValueExpr& value, EvalContext& in);

@@ -6,18 +6,20 @@
 
 namespace pilum {
 
-Result<std::shared_ptr<arrow::Array>> Plain(std::shared_ptr<arrow::Array> array) {
-  while (true) {
-    if (array->type_id() == arrow::Type::EXTENSION) {
-      array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-    } else if (array->type_id() == arrow::Type::DICTIONARY) {
-      const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
-      PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(d.dictionary(), d.indices()));
-      array = taken.make_array();
-    } else {
-      return array;
-    }
+std::shared_ptr<arrow::Array> Storage(std::shared_ptr<arrow::Array> array) {
+  while (array->type_id() == arrow::Type::EXTENSION) {
+    array = static_cast<const arrow::ExtensionArray&>(*array).storage();
   }
+  return array;
+}
+
+Result<std::shared_ptr<arrow::Array>> Plain(std::shared_ptr<arrow::Array> array) {
+  for (array = Storage(std::move(array)); array->type_id() == arrow::Type::DICTIONARY; array = Storage(array)) {
+    const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(d.dictionary(), d.indices()));
+    array = taken.make_array();
+  }
+  return array;
 }
 
 Result<std::shared_ptr<arrow::Array>> EvalPlain(const ValueExpr& value, EvalContext& in) {

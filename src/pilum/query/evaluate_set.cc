@@ -325,9 +325,7 @@ class InSet : public BoolExpr {
 
   Result<Tri> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, value_->Eval(in));
-    while (array->type_id() == arrow::Type::EXTENSION) {
-      array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-    }
+    array = Storage(std::move(array));
     if (array->type_id() == arrow::Type::DICTIONARY) {
       const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
       if (d.dictionary()->length() <= in.rows && d.dictionary()->type_id() != arrow::Type::DICTIONARY)
@@ -346,19 +344,7 @@ class InSet : public BoolExpr {
   Result<Tri> ByEntry(const arrow::DictionaryArray& d) const {
     PILUM_ASSIGN_OR_RETURN(auto entries, Plain(d.dictionary()));
     PILUM_ASSIGN_OR_RETURN(Bits bits, matcher_->Match(*entries));
-    Tri of_entry = Tri::FromMatches(*entries, std::move(bits));
-    Tri out = Tri::Null(d.length());
-    for (int64_t i = 0; i < d.length(); ++i) {
-      if (d.IsNull(i)) continue;
-      int64_t e = d.GetValueIndex(i);
-      if (e < 0 || e >= entries->length()) {
-        return Status::Invalid("dictionary index ", e, " of ", entries->length(), " entries");
-      }
-      const auto word = static_cast<size_t>(i / 64), entry_word = static_cast<size_t>(e / 64);
-      out.is_true[word] |= (of_entry.is_true[entry_word] >> (e % 64) & 1) << (i % 64);
-      out.is_false[word] |= (of_entry.is_false[entry_word] >> (e % 64) & 1) << (i % 64);
-    }
-    return out;
+    return Tri::FromEntries(d, Tri::FromMatches(*entries, std::move(bits)));
   }
 
   ValuePtr value_;

@@ -24,9 +24,7 @@ class TextTestExpr : public BoolExpr {
 
   Result<Tri> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, value_->Eval(in));
-    while (array->type_id() == arrow::Type::EXTENSION) {
-      array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-    }
+    array = Storage(std::move(array));
     if (array->type_id() == arrow::Type::DICTIONARY) {
       const auto& d = static_cast<const arrow::DictionaryArray&>(*array);
       if (d.dictionary()->length() < in.rows) return ByEntry(d);
@@ -39,17 +37,7 @@ class TextTestExpr : public BoolExpr {
   Result<Tri> ByEntry(const arrow::DictionaryArray& d) const {
     PILUM_ASSIGN_OR_RETURN(auto entries, Plain(d.dictionary()));
     PILUM_ASSIGN_OR_RETURN(Tri of_entry, TestEach(*entries, test_));
-    Tri out = Tri::Null(d.length());
-    for (int64_t i = 0; i < d.length(); ++i) {
-      if (d.IsNull(i)) continue;
-      int64_t e = d.GetValueIndex(i);
-      if (e < 0 || e >= entries->length()) {
-        return Status::Invalid("dictionary index ", e, " of ", entries->length(), " entries");
-      }
-      if (of_entry.is_true[static_cast<size_t>(e / 64)] >> (e % 64) & 1) Set(&out.is_true, i);
-      if (of_entry.is_false[static_cast<size_t>(e / 64)] >> (e % 64) & 1) Set(&out.is_false, i);
-    }
-    return out;
+    return Tri::FromEntries(d, of_entry);
   }
 
   ValuePtr value_;

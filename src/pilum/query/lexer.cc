@@ -1,6 +1,7 @@
 #include "pilum/query/lexer.h"
 
-#include "pilum/values/text.h"
+#include "pilum/base/hash.h"
+#include "pilum/base/utf8.h"
 
 namespace pilum {
 
@@ -114,10 +115,7 @@ class Lexer {
       int value = 0;
       for (size_t k = i; k < i + 2; ++k) {
         char c = text[k];
-        int digit = IsDigit(c)             ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        const int digit = HexDigit(c);
         if (digit < 0) return ErrorAt(start_ + 3 + k, "'{}' is not a hex digit", c);
         value = value * 16 + digit;
       }
@@ -175,7 +173,7 @@ class Lexer {
 }  // namespace
 
 Result<std::vector<Token>> Lex(std::string_view sql) {
-  if (!IsValidUtf8(sql)) return ErrorAt(1, "the query text is not valid UTF-8");
+  if (!IsUtf8(sql)) return ErrorAt(1, "the query text is not valid UTF-8");
   return Lexer(sql).Run();
 }
 

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include <arrow/util/utf8.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 namespace pilum {
-
-bool IsValidUtf8(std::string_view text) {
-  arrow::util::InitializeUTF8();
-  return arrow::util::ValidateUTF8(text);
-}
 
 std::string FoldCase(std::string_view text) {
   std::string out;

@@ -1,4 +1,4 @@
-// Text by code points: validity, folding, counting. Called by query.
+// Text by code points: folding, counting. Called by query.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 
 namespace pilum {
 
-bool IsValidUtf8(std::string_view text);
 // Unicode simple case folding, code point by code point (u_foldCase). Bytes that are not UTF-8 are kept as they are.
 std::string FoldCase(std::string_view text);
 int64_t CountCodePoints(std::string_view text);

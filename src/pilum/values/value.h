@@ -91,7 +91,8 @@ class ValueSet {
   static ValueSet All();
   static ValueSet Of(Interval interval);  // empty if lower > upper
   static ValueSet Point(const Value& v);
-  static ValueSet Points(std::vector<Value> values);  // any order, duplicates
+  static ValueSet Points(std::vector<Value> values);       // any order, duplicates
+  static ValueSet OfAll(std::vector<Interval> intervals);  // their union; any order, may overlap
   bool empty() const { return intervals_.empty(); }
   bool is_all() const;
   const std::vector<Interval>& intervals() const { return intervals_; }
@@ -108,6 +109,7 @@ class ValueSet {
   std::string ToString() const;
 
  private:
+  static ValueSet Merge(std::vector<Interval> sorted);
   std::vector<Interval> intervals_;
 };
 

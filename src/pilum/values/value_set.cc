@@ -38,6 +38,8 @@ void MakeInclusive(Interval* i) {
 
 bool IsEmpty(const Interval& i) { return CompareCut(LowerCut(i), UpperCut(i)) >= 0; }
 
+bool BeginsBefore(const Interval& a, const Interval& b) { return CompareCut(LowerCut(a), LowerCut(b)) < 0; }
+
 // Two integer intervals without a gap between them, e.g. [1, 1] and [2, 2].
 bool Adjacent(const Interval& a, const Interval& b) {
   if (!a.upper || !b.lower) return false;
@@ -94,9 +96,21 @@ ValueSet ValueSet::Union(const ValueSet& o) const {
   std::vector<Interval> all;
   all.reserve(intervals_.size() + o.intervals_.size());
   std::merge(intervals_.begin(), intervals_.end(), o.intervals_.begin(), o.intervals_.end(), std::back_inserter(all),
-             [](const Interval& a, const Interval& b) { return CompareCut(LowerCut(a), LowerCut(b)) < 0; });
+             BeginsBefore);
+  return Merge(std::move(all));
+}
+
+ValueSet ValueSet::OfAll(std::vector<Interval> intervals) {
+  for (Interval& i : intervals) MakeInclusive(&i);
+  std::erase_if(intervals, IsEmpty);
+  std::sort(intervals.begin(), intervals.end(), BeginsBefore);
+  return Merge(std::move(intervals));
+}
+
+// Of intervals in the order of their lower ends.
+ValueSet ValueSet::Merge(std::vector<Interval> sorted) {
   ValueSet out;
-  for (auto& i : all) {
+  for (auto& i : sorted) {
     // Touching intervals become one; integer neighbours stay apart, so that a list of points remains one.
     if (!out.intervals_.empty() && CompareCut(LowerCut(i), UpperCut(out.intervals_.back())) <= 0) {
       auto& last = out.intervals_.back();

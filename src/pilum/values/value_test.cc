@@ -164,9 +164,11 @@ TEST_P(Algebra, AgreesWithBruteForce) {
     auto [b, mb] = pool[rng() % pool.size()];
     ValueSet s;
     std::vector<bool> m(u.values.size());
-    int op = rng() % 3;
-    s = op == 0 ? a.Union(b) : op == 1 ? a.Intersect(b) : a.Complement();
-    for (size_t i = 0; i < m.size(); ++i) m[i] = op == 0 ? ma[i] || mb[i] : op == 1 ? ma[i] && mb[i] : !ma[i];
+    int op = rng() % 4;
+    std::vector<Interval> both(b.intervals());
+    both.insert(both.end(), a.intervals().begin(), a.intervals().end());
+    s = op == 0 ? a.Union(b) : op == 1 ? a.Intersect(b) : op == 2 ? a.Complement() : ValueSet::OfAll(both);
+    for (size_t i = 0; i < m.size(); ++i) m[i] = op == 1 ? ma[i] && mb[i] : op == 2 ? !ma[i] : ma[i] || mb[i];
     ASSERT_EQ(members(s), m) << a.ToString() << " op " << op << " " << b.ToString() << " = " << s.ToString();
     for (size_t i = 1; i < s.intervals().size(); ++i) {
       ASSERT_LT(Compare(s.intervals()[i - 1].upper->value, s.intervals()[i].lower->value), 1);
