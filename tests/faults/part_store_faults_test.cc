@@ -55,9 +55,9 @@ std::vector<int64_t> Ids(const std::shared_ptr<ObjectStore>& store) {
 void ExpectSound(const std::shared_ptr<ObjectStore>& store, const std::string& what) {
   auto parts = PartStore::OpenIn(store, "d").ValueOrDie();
   ReadContext ctx;
-  auto faults = parts->Check(ctx);
-  if (!faults.ok()) return;  // no part at all
-  for (const Status& fault : *faults) ADD_FAILURE() << what << ": " << fault.ToString();
+  auto found = parts->Check(ctx);
+  if (!found.ok()) return;  // no part at all
+  for (const Status& fault : found->faults) ADD_FAILURE() << what << ": " << fault.ToString();
 }
 
 TEST(PartStoreFaults, PutAtEveryCall) {

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import threading
+import uuid
 
 import numpy as np
 import pyarrow as pa
@@ -242,3 +243,16 @@ def test_query_over_a_file(tmp_path, table):
     assert result.to_table().equals(want)
     assert result.counts["units"] == 1
     assert pilum.query(str(path), "SELECT * WHERE st.x = 3 LIMIT 2").to_table().num_rows == 2
+
+
+def test_uuid_columns(tmp_path):
+    ids = [uuid.UUID(int=i).bytes for i in range(1, 4)]
+    column = pa.ExtensionArray.from_storage(pa.uuid(), pa.array(ids, pa.binary(16)))
+    store = pilum.store.open(tmp_path / "ds")
+    store.put(pa.table({"n": [1, 2, 3], "u": column}))
+    assert [p.sidecar_state for p in store.parts()] == ["ok"]
+    result = store.query("u = ?", ["00000000-0000-0000-0000-000000000002"])
+    table = result.to_table()
+    assert table["n"].to_pylist() == [2] and table.schema.field("u").type == pa.uuid()
+    assert result.counts["notes"] == []
+    assert store.query("u = '00000000-0000-0000-0000-000000000009'").to_table().num_rows == 0

@@ -125,17 +125,11 @@ Result<int> Check(const StoreArgs& args) {
   PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
   PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
   PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
-  PILUM_ASSIGN_OR_RETURN(auto parts, store->List(session->ctx()));
-  if (parts.empty()) return NotFoundError("{}: no parts here; put some rows with `pilum store put`", args.dataset);
-  PILUM_ASSIGN_OR_RETURN(auto faults, store->Check(session->ctx()));
-  for (const Status& fault : faults) PILUM_RETURN_NOT_OK(Print(fmt::format("fault: {}\n", fault.message())));
-  if (faults.empty()) {
-    PILUM_RETURN_NOT_OK(Print(fmt::format("{}: sound, {}\n", args.dataset, Plural(parts.size(), "part"))));
-    return kExitOk;
-  }
-  PILUM_RETURN_NOT_OK(
-      Print(fmt::format("{}: {} in {}\n", args.dataset, Plural(faults.size(), "fault"), Plural(parts.size(), "part"))));
-  return kExitError;
+  PILUM_ASSIGN_OR_RETURN(StoreFaults found, store->Check(session->ctx()));
+  for (const Status& fault : found.faults) PILUM_RETURN_NOT_OK(Print(fmt::format("fault: {}\n", fault.message())));
+  const std::string what = found.faults.empty() ? "sound," : Plural(found.faults.size(), "fault") + " in";
+  PILUM_RETURN_NOT_OK(Print(fmt::format("{}: {} {}\n", args.dataset, what, Plural(found.parts, "part"))));
+  return found.faults.empty() ? kExitOk : kExitError;
 }
 
 CLI::App* Add(CLI::App* group, const std::string& name, const std::string& what, const std::string& example, Args args,

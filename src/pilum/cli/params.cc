@@ -5,6 +5,7 @@
 
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <nlohmann/json.hpp>
 
 namespace pilum::cli {
 namespace {
@@ -72,7 +73,10 @@ ScalarPtr Number(const std::string& s) {
 Result<ScalarPtr> Inferred(const std::string& value) {
   if (value == "null") return std::make_shared<arrow::NullScalar>();
   if (value == "true" || value == "false") return arrow::MakeScalar(value == "true");
-  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') return Text(value.substr(1, value.size() - 2));
+  if (value.starts_with('"')) {
+    const auto json = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
+    if (json.is_string()) return Text(json.get<std::string>());
+  }
   if (ScalarPtr number = Number(value)) return number;
   return Text(value);
 }

@@ -20,6 +20,10 @@ void AppendField(const arrow::Field& field, std::string* out);
 
 void AppendType(const arrow::DataType& type, std::string* out) {
   using arrow::Type;
+  // A file keeps an extension type as its storage and in the field's metadata; Arrow makes the type of it where it can.
+  if (type.id() == Type::EXTENSION) {
+    return AppendType(*static_cast<const arrow::ExtensionType&>(type).storage_type(), out);
+  }
   AppendText(type.name(), out);  // e.g. "timestamp"; what makes two of a name differ follows
   switch (type.id()) {
     case Type::TIMESTAMP: {
@@ -52,10 +56,6 @@ void AppendType(const arrow::DataType& type, std::string* out) {
       AppendType(*static_cast<const arrow::DictionaryType&>(type).index_type(), out);
       AppendType(*static_cast<const arrow::DictionaryType&>(type).value_type(), out);
       break;
-    case Type::EXTENSION:
-      AppendText(static_cast<const arrow::ExtensionType&>(type).extension_name(), out);
-      AppendType(*static_cast<const arrow::ExtensionType&>(type).storage_type(), out);
-      return;
     default: break;
   }
   AppendLE<uint32_t>(out, static_cast<uint32_t>(type.num_fields()));

@@ -127,7 +127,10 @@ class LocalStore : public ObjectStore {
     std::string temporary = TemporaryName(full);
     std::error_code ec;
     fs::copy_file(from, temporary, ec);
-    if (ec) return ErrnoStatus(full, "cannot be written", ec.value());
+    if (ec) {
+      ::unlink(temporary.c_str());
+      return ErrnoStatus(full, "cannot be written", ec.value());
+    }
     int fd = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
     Status synced = fd < 0 ? ErrnoStatus(temporary, "cannot be opened", errno) : SyncFile(fd, temporary);
     if (fd >= 0) ::close(fd);

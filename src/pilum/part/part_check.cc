@@ -92,6 +92,10 @@ class Checker {
       auto bytes = (*index)->sidecar().ReadSection(entry, ctx_);
       if (!bytes.ok()) PILUM_RETURN_NOT_OK(Note(bytes.status()));
     }
+    if (kind == SidecarKind::kHeader) {
+      const Status schema = (*index)->ReadSchema(ctx_).status();
+      if (!schema.ok() && KindOf(schema) != ErrorKind::kNotFound) PILUM_RETURN_NOT_OK(Note(schema));
+    }
     if (!truth) return Status::OK();
     for (const auto& column : truth->columns()) PILUM_RETURN_NOT_OK(CheckColumn(path, kind, **index, column));
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));

@@ -172,15 +172,15 @@ class PartStoreImpl final : public PartStore {
     return out;
   }
 
-  Result<std::vector<Status>> Check(ReadContext& ctx) const override {
+  Result<StoreFaults> Check(ReadContext& ctx) const override {
     PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
     if (listed.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
-    std::vector<Status> faults;
+    StoreFaults found{listed.size(), {}};
     for (const PartFile& part : listed) {
       PILUM_RETURN_NOT_OK(ctx.Check());
-      PILUM_RETURN_NOT_OK(CheckPart(files_, part, ctx, &faults));
+      PILUM_RETURN_NOT_OK(CheckPart(files_, part, ctx, &found.faults));
     }
-    return faults;
+    return found;
   }
 
  private:

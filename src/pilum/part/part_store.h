@@ -31,16 +31,21 @@ struct PutResult {
 };
 
 struct PartSummary {
-  std::string name;  // 64 hex digits
+  std::string name;  // of the file, without ".lance": 64 hex digits unless somebody dropped it in
   uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0;
   bool merged = false;
   std::string sidecar_state;  // "ok", "missing", or what is wrong
 };
 
+struct StoreFaults {
+  uint64_t parts = 0;  // that were looked at
+  // Of parts and sidecars: name against hash, file, headers, sections, and that each index only over-approximates.
+  std::vector<Status> faults;
+};
+
 class PartStore {
  public:
-  // `uri`: STORE/DATASET. A dataset that does not exist yet opens empty (Put makes it); Open for reading says
-  // kNotFound.
+  // `uri`: STORE/DATASET. Touches nothing: the first Put makes the dataset, and what reads it says kNotFound until then.
   static Result<std::shared_ptr<PartStore>> Open(std::string_view uri);
   static Result<std::shared_ptr<PartStore>> OpenIn(std::shared_ptr<ObjectStore> store, std::string dataset);
   virtual ~PartStore() = default;
@@ -56,8 +61,8 @@ class PartStore {
   virtual Result<std::shared_ptr<const Snapshot>> OpenSnapshot(bool use_index, ReadContext& ctx) const = 0;
 
   virtual Result<std::vector<PartSummary>> List(ReadContext& ctx) const = 0;
-  // Every fault of parts and sidecars: part name hash, headers, sections, and that each index only over-approximates.
-  virtual Result<std::vector<Status>> Check(ReadContext& ctx) const = 0;
+  // Reads everything. A part that cannot be opened is a fault like others; an error only for what stops a read.
+  virtual Result<StoreFaults> Check(ReadContext& ctx) const = 0;
 };
 
 }  // namespace pilum

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <arrow/api.h>
+#include <arrow/extension/uuid.h>
 #include <arrow/json/from_string.h>
 
 #include <filesystem>
@@ -78,7 +79,7 @@ class PartStoreTest : public ::testing::Test {
   }
   std::vector<Status> Check() {
     ReadContext ctx;
-    return store_->Check(ctx).ValueOrDie();
+    return store_->Check(ctx).ValueOrDie().faults;
   }
 
   std::unique_ptr<TempDir> dir_;
@@ -432,6 +433,73 @@ TEST_F(PartStoreTest, DamagedSidecarsCostAScanNeverAnAnswer) {
     EXPECT_FALSE(noted());
   }
   for (const Status& fault : Check()) ADD_FAILURE() << fault.ToString();
+}
+
+// Arrow makes extension types of what it knows when it reads a header's schema; a Lance file does not.
+TEST_F(PartStoreTest, HeadersOfExtensionColumnsAreUsed) {
+  auto storage = arrow::json::ArrayFromJSONString(arrow::fixed_size_binary(16), R"(["0123456789abcdef",null])");
+  auto uuids = arrow::ExtensionType::WrapArray(arrow::extension::uuid(), storage.ValueOrDie());
+  auto offsets = arrow::json::ArrayFromJSONString(arrow::int32(), "[0,1,2]").ValueOrDie();
+  auto lists = arrow::ListArray::FromArrays(*offsets, *uuids).ValueOrDie();
+  auto s = schema({field("u", arrow::extension::uuid()), field("l", lists->type())});
+  Put(arrow::RecordBatch::Make(s, 2, {uuids, lists}));
+  Put(FromJson(schema({field("id", arrow::int64())}), "[[1]]"));
+  for (const Status& fault : Check()) ADD_FAILURE() << fault.ToString();
+  auto snapshot = Open();
+  EXPECT_TRUE(snapshot->schema()->Equals(*Open(false)->schema(), false));
+  for (const auto& unit : snapshot->units()) {
+    ReadContext ctx;
+    EXPECT_FALSE(unit->MayMatch(InSet("u", ValueSet::Point(Value::Binary("other 16 bytes.."))), ctx).ValueOrDie());
+    EXPECT_EQ(unit->index_note(), "");
+  }
+  EXPECT_EQ(ReadAll(snapshot, {{{"u"}}, {{"l"}}}).ValueOrDie()->num_rows(), 3);
+}
+
+// A part that lacks a column of vectors gives NULLs in its place, in batches of bounded size.
+TEST_F(PartStoreTest, MissingVectorsAreBoundedInBytes) {
+  const int32_t dimensions = 10'000;
+  auto vector = arrow::fixed_size_list(arrow::float32(), dimensions);
+  auto s = schema({field("id", arrow::int64()), field("st", arrow::struct_({field("a", arrow::int8())}))});
+  auto wide = schema({field("v", vector), field("st", arrow::struct_({field("w", vector)}))});
+  auto ids = arrow::MakeArrayFromScalar(arrow::Int64Scalar(7), 1000).ValueOrDie();
+  auto structs = arrow::MakeArrayOfNull(s->field(1)->type(), 1000).ValueOrDie();
+  const auto without = Put(arrow::RecordBatch::Make(s, 1000, {ids, structs})).parts[0];
+  Put(FromJson(wide, "[[null,null]]"));
+  auto snapshot = Open();
+  for (const auto& unit : snapshot->units()) {
+    if (unit->name() != without) continue;
+    for (const std::vector<FieldPath>& columns :
+         std::vector<std::vector<FieldPath>>{{{{"v"}}}, {{{"id"}}, {{"v"}}}, {{{"st", "w"}}}}) {
+      ReadContext ctx;
+      BatchLimits limits;
+      limits.bytes = 1 << 20;
+      auto stream = unit->Read(columns, RowSet::All(1000), limits, ctx).ValueOrDie();
+      int64_t rows = 0;
+      while (auto batch = stream->Next().ValueOrDie()) {
+        EXPECT_LE(batch->num_rows(), (1 << 20) / (dimensions * 4));
+        EXPECT_EQ(stream->rows().size(), static_cast<uint64_t>(batch->num_rows()));
+        rows += batch->num_rows();
+      }
+      EXPECT_EQ(rows, 1000);
+    }
+  }
+}
+
+TEST_F(PartStoreTest, CheckGoesOnPastAPartThatCannotBeOpened) {
+  const std::string cut = Put(FromJson(kIdName, R"([[1,"a"]])")).parts[0];
+  const std::string other = Put(FromJson(kIdName, R"([[2,"b"]])")).parts[0];
+  fs::remove_all(Root() + "/side");
+  fs::resize_file(Root() + "/parts/" + cut + ".lance", 100);
+  ReadContext ctx;
+  auto found = store_->Check(ctx).ValueOrDie();
+  EXPECT_EQ(found.parts, 2u);
+  uint64_t of_cut = 0, of_other = 0;
+  for (const Status& fault : found.faults) {
+    of_cut += fault.message().find(cut) != std::string::npos;
+    of_other += fault.message().find(other) != std::string::npos;
+  }
+  EXPECT_EQ(of_cut, 2u);    // its name, and its tail
+  EXPECT_EQ(of_other, 2u);  // no sidecars
 }
 
 TEST_F(PartStoreTest, TextThatIsNotUtf8IsRefused) {

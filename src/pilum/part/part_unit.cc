@@ -1,16 +1,58 @@
 #include "pilum/part/part_unit.h"
 
+#include <algorithm>
+
 #include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include "pilum/file/projection.h"
+#include "pilum/file/schema_wire.h"
 #include "pilum/part/part_probe.h"
 #include "pilum/part/widen.h"
 
 namespace pilum {
 namespace {
+
+// Arrow bytes that a NULL of this type takes: a fixed-size list takes as many as one with values does.
+uint64_t NullBytes(const arrow::DataType& type) {
+  constexpr uint64_t kMost = uint64_t{1} << 40;
+  uint64_t bytes = 1;
+  if (type.id() == arrow::Type::FIXED_SIZE_LIST) {
+    const auto& list = static_cast<const arrow::FixedSizeListType&>(type);
+    const auto size = static_cast<uint64_t>(std::max(1, list.list_size()));
+    bytes += size * std::min(NullBytes(*list.value_type()), kMost / size);
+  } else if (type.id() == arrow::Type::STRUCT) {
+    for (const auto& field : type.fields()) bytes += NullBytes(*field->type());
+  } else {
+    bytes += static_cast<uint64_t>(type.byte_width() > 0 ? type.byte_width() : 8);
+  }
+  return std::min(bytes, kMost);
+}
+
+// Bytes a row of what is wanted and the part lacks. `own`: the part's field of that name, if any.
+uint64_t MissingBytes(const arrow::DataType& wanted, const arrow::Field* own) {
+  if (!own || own->type()->id() == arrow::Type::NA) return NullBytes(wanted);
+  if (wanted.id() != arrow::Type::STRUCT || own->type()->id() != arrow::Type::STRUCT) return 0;
+  uint64_t bytes = 0;
+  for (const auto& field : wanted.fields()) {
+    const auto below = static_cast<const arrow::StructType&>(*own->type()).GetFieldByName(field->name());
+    bytes += MissingBytes(*field->type(), below.get());
+  }
+  return bytes;
+}
+
+// Rows of NULLs in place of what the part lacks are bounded in bytes as rows of the file are.
+BatchLimits LimitsWithMissing(BatchLimits limits, const arrow::Schema& wanted, const arrow::Schema& part) {
+  uint64_t bytes = 0;
+  for (const auto& field : wanted.fields()) {
+    bytes += MissingBytes(*field->type(), part.GetFieldByName(field->name()).get());
+  }
+  limits.rows = std::max<uint64_t>(1, limits.rows);
+  if (bytes > 0) limits.rows = std::clamp<uint64_t>(limits.bytes / bytes, 1, limits.rows);
+  return limits;
+}
 
 // Batches of a part in the dataset's types. Without `inner` the part has none of the columns, and all are NULL.
 class WidenedStream final : public BatchStream {
@@ -53,7 +95,7 @@ class WidenedStream final : public BatchStream {
 
   Result<std::shared_ptr<arrow::RecordBatch>> NextNull() {
     PILUM_RETURN_NOT_OK(ctx_.Check());
-    rows_ = left_.SliceByRank(at_, std::max<uint64_t>(1, limits_.rows));
+    rows_ = left_.SliceByRank(at_, limits_.rows);
     if (rows_.empty()) return nullptr;
     const auto n = static_cast<int64_t>(rows_.size());
     at_ += rows_.size();
@@ -85,7 +127,8 @@ Result<std::shared_ptr<PartIndex>> LoadHeader(const DatasetFiles& files, LoadedP
       auto header, OpenPartIndex(files, files.HeaderPath(part->file.name), SidecarKind::kHeader, part->identity, ctx));
   auto schema = header->ReadSchema(ctx);
   if (schema.ok()) {
-    part->schema = *schema;
+    // Reading it from Arrow's format made extension types of what a Lance file gives as storage with metadata.
+    PILUM_ASSIGN_OR_RETURN(part->schema, StoredSchema(**schema));
     part->num_rows = header->num_rows();
   } else if (KindOf(schema.status()) != ErrorKind::kNotFound) {
     return schema.status();
@@ -199,11 +242,12 @@ Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) con
 }
 
 Result<std::unique_ptr<BatchStream>> PartUnit::Read(const std::vector<FieldPath>& columns, const RowSet& rows,
-                                                    const BatchLimits& limits, const ReadContext& given) const {
+                                                    const BatchLimits& asked, const ReadContext& given) const {
   ReadContext ctx = given;
   PILUM_ASSIGN_OR_RETURN(auto leaves, LeafColumnsOf(*snapshot_schema_));
   PILUM_ASSIGN_OR_RETURN(auto wanted, ProjectFields(files_.uri, *snapshot_schema_, leaves, columns));
   const std::vector<FieldPath> own = TranslateColumns(columns, *part_.schema);
+  const BatchLimits limits = LimitsWithMissing(asked, *wanted.schema, *part_.schema);
   std::unique_ptr<BatchStream> inner;
   if (!own.empty()) {
     PILUM_ASSIGN_OR_RETURN(auto reader, Reader(ctx));

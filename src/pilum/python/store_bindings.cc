@@ -193,9 +193,9 @@ class PyPartStore {
   }
 
   std::vector<std::string> CheckAll() const {
-    auto faults = Run([&](ReadContext& ctx) { return store_->Check(ctx); });
+    auto found = Run([&](ReadContext& ctx) { return store_->Check(ctx); });
     std::vector<std::string> out;
-    for (const auto& fault : faults) out.push_back(fault.message());
+    for (const auto& fault : found.faults) out.push_back(fault.message());
     return out;
   }
 

@@ -1,5 +1,6 @@
 // Names: as written first, else the one that matches without regard to case; steps into structs and through lists.
 #include "pilum/query/binder.h"
+#include "pilum/source/field_path.h"
 #include "pilum/values/text.h"
 #include "pilum/values/value_builder.h"
 
@@ -87,7 +88,7 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
   ResolvedColumn out;
   const auto& field = schema_.field(at);
   out.path.steps.push_back(field->name());
-  out.type = field->type();
+  out.type = TypeOf(*field);
   for (size_t i = first + 1; i < parts.size(); ++i) {
     // Through lists to what they hold; the lists are put around the field's type again afterwards.
     std::vector<std::shared_ptr<arrow::DataType>> lists;
@@ -106,7 +107,7 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
                      NearNames(parts[i].text, NamesOf(inner->fields())));
     }
     out.path.steps.push_back(inner->field(child)->name());
-    out.type = inner->field(child)->type();
+    out.type = TypeOf(*inner->field(child));
     out.through_list |= !lists.empty();
     for (auto list = lists.rbegin(); list != lists.rend(); ++list) {
       const auto& l = **list;
@@ -119,16 +120,6 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
   return out;
 }
 
-std::vector<FieldPath> Binder::columns() const {
-  auto inside = [](const FieldPath& a, const FieldPath& b) {  // a lies inside b
-    return a.steps.size() > b.steps.size() && std::equal(b.steps.begin(), b.steps.end(), a.steps.begin());
-  };
-  std::vector<FieldPath> out;
-  for (const auto& c : columns_) {
-    bool covered = std::any_of(columns_.begin(), columns_.end(), [&](const FieldPath& o) { return inside(c, o); });
-    if (!covered && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
-  }
-  return out;
-}
+std::vector<FieldPath> Binder::columns() const { return MinimalPaths(columns_); }
 
 }  // namespace pilum

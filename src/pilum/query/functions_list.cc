@@ -167,7 +167,7 @@ Result<Operand> BindArrayHas(FunctionCall f) {
   if (IsNullOperand(list) || IsNullOperand(f.args[1])) return NullOperand(f.call.pos);
   if (list.literal) return NotYetAt(list.pos, "a list literal as the first argument is");
   if (!list.value || !IsList(list.value->type())) return WrongArgument(f, 0, "a list");
-  auto item_type = static_cast<const arrow::BaseListType&>(*PlainType(list.value->type())).value_type();
+  const auto item_type = TypeOf(*PlainType(list.value->type())->field(0));
   if (!f.args[1].literal) {
     if (!one) return NotYetAt(f.args[1].pos, "a list that is not a literal as the second argument is");
     PILUM_ASSIGN_OR_RETURN(ValuePtr value, f.binder.AsValue(f.args[1]));

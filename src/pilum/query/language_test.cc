@@ -267,6 +267,30 @@ TEST(Conversions, UuidTextIsTakenForUuidColumns) {
   EXPECT_EQ(BindError(b, "u = '303'"), "at 5: '303' is not a uuid");
 }
 
+// As Lance files give them: 16 bytes, and a field that says what they are.
+TEST(Conversions, UuidColumnsOfFilesAreTold) {
+  const auto uuid = arrow::key_value_metadata({{"ARROW:extension:name", "arrow.uuid"}});
+  const auto bytes = arrow::fixed_size_binary(16);
+  auto schema = arrow::schema({arrow::field("u", bytes, true, uuid), arrow::field("plain", bytes),
+                               arrow::field("l", arrow::list(arrow::field("item", bytes, true, uuid))),
+                               arrow::field("st", arrow::struct_({arrow::field("u", bytes, true, uuid)}))});
+  auto one = Json(bytes, R"(["0123456789abcdef", null])");
+  auto list = Json(arrow::list(arrow::field("item", bytes, true, uuid)), R"([["0123456789abcdef", null], []])");
+  auto st = Json(schema->field(3)->type(), R"([["0123456789abcdef"], null])");
+  auto b = arrow::RecordBatch::Make(schema, 2, {one, one, list, st});
+  const std::string text = "'30313233-3435-3637-3839-616263646566'";
+  EXPECT_EQ(Truth(b, "u = " + text), "T-");
+  EXPECT_EQ(Truth(b, "u <> " + text), "F-");
+  EXPECT_EQ(Truth(b, "st.u IN (" + text + ")"), "T-");
+  EXPECT_EQ(Truth(b, "array_has(l, " + text + ")"), "TF");
+  EXPECT_EQ(Truth(b, "u = plain"), "T-");
+  EXPECT_EQ(Truth(b, "u = X'30313233343536373839616263646566'"), "T-");
+  EXPECT_NE(BindError(b, "plain = " + text), "");
+  auto bound = BindPredicate("u = " + text, *schema, {}).ValueOrDie();
+  ASSERT_TRUE(bound->root().probe);
+  EXPECT_TRUE(bound->root().probe->set.Contains(Value::Binary("0123456789abcdef")));
+}
+
 TEST(Conversions, DictionaryAndViewTypesAreTheirValueType) {
   auto entries = Json(arrow::utf8(), R"(["a", null, "c"])");
   auto d = arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int8(), arrow::utf8()),
@@ -294,6 +318,16 @@ TEST(Conversions, DoubleColonIsCastAndTypeNames) {
     EXPECT_EQ(Rows(Ints(), std::string("x::") + type + " = 2"), (RowList{1})) << type;
   }
   EXPECT_EQ(BindError(Ints(), "x::intt = 2"), "at 2: there is no type 'intt'; near: int8, int, int16");
+}
+
+TEST(Conversions, TypeNamesOfTextsAndTimes) {
+  auto b = BatchOf({{"s", Json(arrow::utf8(), R"(["2024-01-10"])")}, {"i", Json(arrow::int64(), "[1]")}});
+  EXPECT_EQ(Truth(b, "s::date = '2024-01-10'"), "T");
+  EXPECT_EQ(Truth(b, "s::timestamp = '2024-01-10 00:00'"), "T");
+  EXPECT_EQ(Truth(b, "s::timestamptz = '2024-01-10 02:00+02:00'"), "T");
+  EXPECT_EQ(Truth(b, "s::bytea = X'323032342d30312d3130'"), "T");
+  EXPECT_EQ(Truth(b, "'10:30'::time = '10:30'"), "T");
+  EXPECT_EQ(Truth(b, "i::bool AND i::text = '1'"), "T");
 }
 
 // ---- Text

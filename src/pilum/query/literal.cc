@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <arrow/extension/uuid.h>
+
 #include "pilum/query/lexer.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
@@ -42,6 +44,14 @@ bool IsUuid(const arrow::DataType& type) {
   if (type.id() != arrow::Type::EXTENSION) return false;
   const auto& ext = static_cast<const arrow::ExtensionType&>(type);
   return ext.extension_name() == "arrow.uuid" && ext.storage_type()->id() == arrow::Type::FIXED_SIZE_BINARY;
+}
+
+std::shared_ptr<arrow::DataType> TypeOf(const arrow::Field& field) {
+  const auto& type = field.type();
+  if (type->id() != arrow::Type::FIXED_SIZE_BINARY || !field.HasMetadata()) return type;
+  const bool uuid = static_cast<const arrow::FixedSizeBinaryType&>(*type).byte_width() == 16 &&
+                    field.metadata()->Get("ARROW:extension:name").ValueOr("") == "arrow.uuid";
+  return uuid ? arrow::extension::uuid() : type;
 }
 
 namespace {

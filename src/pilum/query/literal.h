@@ -59,5 +59,7 @@ std::shared_ptr<arrow::DataType> DefaultType(const Literal& literal);
 Result<std::optional<Value>> CastLiteral(const Literal& literal, const std::shared_ptr<arrow::DataType>& type);
 
 bool IsUuid(const arrow::DataType& type);
+// The field's type; the uuid type where it is one that a file keeps as 16 bytes and says so in the field's metadata.
+std::shared_ptr<arrow::DataType> TypeOf(const arrow::Field& field);
 
 }  // namespace pilum

@@ -37,7 +37,7 @@ struct BoundQuery {
 };
 
 // Parse and bind. Errors are kQuery with the position ("at 17: …"). Uses only `snapshot.schema()` and CheckColumn of the
-// columns the statement names. Implemented in query/parse.cc and query/bind.cc.
+// columns the statement names. (query/bind_statement.cc)
 Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, const Params& params);
 // A predicate alone against a schema (Python filters, tests).
 Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql, const arrow::Schema& schema,

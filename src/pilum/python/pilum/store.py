@@ -94,7 +94,8 @@ class QueryResult:
 
 
 class PartInfo(NamedTuple):
-    """One part. ``name`` is 64 hex digits; sizes are bytes; ``sidecar_state`` is "ok", "missing" or what is wrong."""
+    """One part. ``name`` is its file's, 64 hex digits unless it was dropped in by hand; sizes are bytes;
+    ``sidecar_state`` is "ok", "missing" or what is wrong."""
 
     name: str
     rows: int
