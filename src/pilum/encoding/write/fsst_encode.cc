@@ -74,7 +74,7 @@ struct FsstEncoder::Lane {
 };
 
 // One symbol, or where fewer than 8 bytes are left the value's end and the step to the next value; false: no more.
-inline bool FsstEncoder::Step(Lane* lane, const uint64_t* ends, uint64_t* out_ends) const {
+[[gnu::always_inline]] inline bool FsstEncoder::Step(Lane* lane, const uint64_t* ends, uint64_t* out_ends) const {
   uint8_t* o = lane->o;
   if (lane->end - lane->p >= 8) {
     const uint64_t word = LoadLE<uint64_t>(lane->p);
