@@ -5,6 +5,7 @@
 #include <arrow/type.h>
 
 #include "pilum/part/widen.h"
+#include "pilum/values/decimal.h"
 #include "pilum/values/time.h"
 
 namespace pilum {
@@ -64,9 +65,7 @@ Move MoveFloat(double v, bool up) {
 std::optional<std::pair<arrow::Decimal256, bool>> DropDigits(arrow::Decimal256 v, int32_t drop, bool up) {
   if (drop < 0 || drop > 76) return std::nullopt;
   const auto divisor = arrow::Decimal256::GetScaleMultiplier(drop);
-  auto divided = v.Divide(divisor);
-  if (!divided.ok()) return std::nullopt;
-  auto [quotient, rest] = *divided;  // truncated toward zero
+  auto [quotient, rest] = *DivideDecimal(v, divisor);
   const arrow::Decimal256 zero, one(1);
   if (rest == zero) return std::pair(quotient, true);
   if (up && zero < v) quotient += one;

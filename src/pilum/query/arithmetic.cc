@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "pilum/query/binder.h"
+#include "pilum/values/decimal.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
 
@@ -44,8 +45,8 @@ std::optional<Decimal256> Times(const Decimal256& a, const Decimal256& b) {
   const Decimal256 zero(0);
   if (a == zero || b == zero) return zero;
   Decimal256 r = a * b;
-  auto back = r.Divide(b);
-  if (!back.ok() || back->second != zero || back->first != a || !r.FitsInPrecision(76)) return std::nullopt;
+  const auto back = DivideDecimal(r, b);
+  if (back->rest != zero || back->quotient != a || !r.FitsInPrecision(76)) return std::nullopt;
   return r;
 }
 
@@ -66,9 +67,7 @@ struct DecimalRule {
       if (b == zero) return std::nullopt;
       auto top = Scaled(a, scale + scale_b - scale_a);
       if (!top) return std::nullopt;
-      auto divided = top->Divide(b);
-      if (!divided.ok()) return std::nullopt;
-      auto [q, rest] = *divided;
+      auto [q, rest] = *DivideDecimal(*top, b);
       // Half away from zero: compare twice the rest with the divisor.
       Decimal256 twice = Decimal256::Abs(rest) + Decimal256::Abs(rest);
       if (!(twice < Decimal256::Abs(b))) {
@@ -80,9 +79,8 @@ struct DecimalRule {
     auto x = Scaled(a, scale - scale_a), y = Scaled(b, scale - scale_b);
     if (!x || !y) return std::nullopt;
     if (op == '%') {
-      if (*y == zero) return std::nullopt;
-      auto divided = x->Divide(*y);
-      return divided.ok() ? std::optional(divided->second) : std::nullopt;
+      const auto divided = DivideDecimal(*x, *y);
+      return divided ? std::optional(divided->rest) : std::nullopt;
     }
     Decimal256 r = *x;  // both fit in 76 digits, so the sum fits in 256 bits
     if (op == '+') {

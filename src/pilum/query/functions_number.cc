@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "pilum/query/functions.h"
+#include "pilum/values/decimal.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -60,9 +61,7 @@ class Rounding : public ValueExpr {
     if (drop <= 0) return v;
     if (drop > 76) return Value::Decimal(arrow::Decimal256(0));
     const arrow::Decimal256 unit(arrow::Decimal256::GetScaleMultiplier(drop)), zero(0);
-    auto divided = d.Divide(unit);
-    if (!divided.ok()) return std::nullopt;
-    auto [q, rest] = *divided;
+    auto [q, rest] = *DivideDecimal(d, unit);
     if (name_ == "floor" && rest < zero) q += arrow::Decimal256(-1);
     if (name_ == "ceil" && zero < rest) q += arrow::Decimal256(1);
     if (name_ == "round") {

@@ -3,6 +3,7 @@
 
 #include "pilum/query/lexer.h"
 #include "pilum/query/literal.h"
+#include "pilum/values/decimal.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
 
@@ -147,9 +148,7 @@ std::optional<Value> CastNumber(const ExactNumber& n, const arrow::DataType& typ
   arrow::Decimal256 v = fine->value;
   // A negative number's floor with something cut off lies below it: step up, so that a half is recognised as less.
   if (n.negative() && !fine->exact) v += arrow::Decimal256(1);
-  auto divided = v.Divide(arrow::Decimal256(10));
-  if (!divided.ok()) return std::nullopt;
-  auto [quotient, rest] = *divided;
+  auto [quotient, rest] = *DivideDecimal(v, arrow::Decimal256(10));
   if (rest >= arrow::Decimal256(5)) quotient += arrow::Decimal256(1);
   if (rest <= arrow::Decimal256(-5)) quotient -= arrow::Decimal256(1);
   if (!quotient.FitsInPrecision(decimal.precision())) return std::nullopt;

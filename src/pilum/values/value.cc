@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "pilum/base/bytes.h"
+#include "pilum/values/decimal.h"
 
 namespace pilum {
 
@@ -136,9 +137,9 @@ void AppendDecimal(arrow::Decimal256 v, int32_t scale, std::string* out) {
   const arrow::Decimal256 zero, ten(10);
   if (v == zero) scale = 0;
   while (v != zero) {
-    auto divided = v.Divide(ten);
-    if (!divided.ok() || divided->second != zero) break;
-    v = divided->first;
+    const auto divided = DivideDecimal(v, ten);
+    if (divided->rest != zero) break;
+    v = divided->quotient;
     --scale;
   }
   AppendLE<int8_t>(out, static_cast<int8_t>(scale));
