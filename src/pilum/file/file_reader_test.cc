@@ -318,6 +318,16 @@ TEST(FileReader, WhatDoesNotFitTogether) {
             ErrorKind::kUsage);
 }
 
+TEST(FileReader, CheckDoesNotCountOutARowThatAFewBytesRepeat) {
+  constexpr uint64_t kMany = uint64_t{1} << 46;
+  auto reader = *OpenBytes(testing::HandMadeFile({"a", "b"}, {kMany, 3, kMany}, 2 * kMany + 3).Build());
+  ReadContext ctx;
+  ctx.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto faults = reader->Check(ctx);
+  ASSERT_TRUE(faults.ok()) << faults.status();
+  EXPECT_TRUE(faults->empty());
+}
+
 TEST(FileReader, StopsWhenAskedTo) {
   auto reader = *OpenPath(testing::GoldenDir() + "/file/v2_2/multi_page_nested.lance");
   std::stop_source stop;
