@@ -1,5 +1,7 @@
 #include "pilum/ingest/infer.h"
 
+#include <algorithm>
+
 #include <arrow/type.h>
 #include <arrow/util/value_parsing.h>
 
@@ -26,10 +28,23 @@ std::string_view Trim(std::string_view s) {
   return s;
 }
 
-// Texts that a number parser would take and that lose something as a number: 007 (zip codes, phone numbers), 0x1f.
+bool IsDigits(std::string_view s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Texts that a number parser would take and that lose something as a number: 007 (zip codes), +49301234 (phone numbers),
+// 0x1f.
 bool StaysText(std::string_view s) {
-  if (!s.empty() && s.front() == '-') s.remove_prefix(1);
+  if (s.starts_with('+') && IsDigits(s.substr(1))) return true;
+  if (s.starts_with('-')) s.remove_prefix(1);
   return s.size() > 1 && s[0] == '0' && ((s[1] >= '0' && s[1] <= '9') || s[1] == 'x' || s[1] == 'X');
+}
+
+// Without point and exponent: as a double it may lose its last digits.
+bool IsWhole(std::string_view value) {
+  value = Trim(value);
+  if (value.starts_with('-')) value.remove_prefix(1);
+  return IsDigits(value);
 }
 
 uint32_t NumberBits(std::string_view value, uint32_t mask) {
@@ -78,6 +93,7 @@ void TextInference::Add(std::string_view value) {
   if (mask_ == 0) return;
   uint32_t bits = 0;
   if (mask_ & kNumbers) bits |= NumberBits(value, mask_);
+  all_whole_ = all_whole_ && (mask_ & kDouble) && IsWhole(value);
   if (bits == 0 && (mask_ & kBool) && IsBool(value)) bits |= kBool;
   if (bits == 0 && (mask_ & kTimes)) bits |= TimeBits(value, mask_);
   mask_ &= bits;
@@ -88,7 +104,8 @@ std::shared_ptr<arrow::DataType> TextInference::type() const {
   if (!seen_) return arrow::null();
   if (mask_ & kInt64) return arrow::int64();
   if (mask_ & kUint64) return arrow::uint64();
-  if (mask_ & kDouble) return arrow::float64();
+  if (mask_ & kDouble)
+    return all_whole_ ? arrow::utf8() : arrow::float64();  // whole numbers that no integer type holds
   if (mask_ & kBool) return arrow::boolean();
   if (mask_ & kDate) return arrow::date32();
   if (mask_ & kMicros) return arrow::timestamp(TimeUnit::MICRO);

@@ -1,5 +1,5 @@
 // The type of a text column, from all of its values: the first of int64, uint64 (past int64's range), double, bool,
-// date, timestamp (with a zone: UTC) that every value fits, else text. Used by the CSV and JSON readers.
+// date, timestamp (with a zone: UTC) that every value fits, else text. Never double for whole numbers alone. Used by the CSV and JSON readers.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ class TextInference {
  private:
   uint32_t mask_;
   bool seen_ = false;
+  bool all_whole_ = true;  // numbers without point and exponent
 };
 
 }  // namespace pilum::ingest
