@@ -79,7 +79,7 @@ class PathResolver {
   Result<std::vector<int>> Resolve(const arrow::Schema& schema) const {
     if (path_.steps.empty()) return UsageError("{}: an empty column path", file_);
     std::vector<int> out;
-    PILUM_ASSIGN_OR_RETURN(int at, Find(schema.fields(), 0));
+    PILUM_ASSIGN_OR_RETURN(int at, Find(schema.GetAllFieldIndices(path_.steps[0]), schema.fields(), 0));
     out.push_back(at);
     const arrow::DataType* type = schema.field(at)->type().get();
     for (size_t i = 1; i < path_.steps.size(); ++i) {
@@ -90,7 +90,8 @@ class PathResolver {
       if (type == nullptr) {
         return NotFoundError("{}: column '{}': '{}' has no fields inside", file_, path_.ToString(), Prefix(i));
       }
-      PILUM_ASSIGN_OR_RETURN(at, Find(type->fields(), i));
+      PILUM_ASSIGN_OR_RETURN(
+          at, Find(static_cast<const arrow::StructType*>(type)->GetAllFieldIndices(path_.steps[i]), type->fields(), i));
       out.push_back(at);
       type = type->field(at)->type().get();
     }
@@ -102,17 +103,14 @@ class PathResolver {
     return FieldPath{{path_.steps.begin(), path_.steps.begin() + static_cast<std::ptrdiff_t>(steps)}}.ToString();
   }
 
-  Result<int> Find(const arrow::FieldVector& fields, size_t step) const {
+  // `found`: the fields of the step's name among `fields`.
+  Result<int> Find(const std::vector<int>& found, const arrow::FieldVector& fields, size_t step) const {
     const std::string& name = path_.steps[step];
-    int found = -1;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i]->name() != name) continue;
-      if (found >= 0)
-        return UsageError("{}: several columns are named '{}': read all columns, or rename them", file_,
-                          Prefix(step + 1));
-      found = static_cast<int>(i);
+    if (found.size() == 1) return found[0];
+    if (!found.empty()) {
+      return UsageError("{}: several columns are named '{}': read all columns, or rename them", file_,
+                        Prefix(step + 1));
     }
-    if (found >= 0) return found;
     if (step == 0) return NotFoundError("{}: no column '{}'; {}", file_, name, NearNames(name, fields));
     return NotFoundError("{}: column '{}' has no field '{}'; {}", file_, Prefix(step), name, NearNames(name, fields));
   }
@@ -200,9 +198,10 @@ Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& s
     bool whole = indexes.size() == 1;
     bool known = wanted.contains(indexes[0]);
     wanted[indexes[0]].Add({indexes.begin() + 1, indexes.end()});
-    bool had_nested =
-        std::any_of(order.begin(), order.end(), [&](auto& o) { return o.first == indexes[0] && !o.second; });
-    if (!known || (whole && !had_nested)) order.emplace_back(indexes[0], whole);
+    auto had_nested = [&] {
+      return std::any_of(order.begin(), order.end(), [&](auto& o) { return o.first == indexes[0] && !o.second; });
+    };
+    if (!known || (whole && !had_nested())) order.emplace_back(indexes[0], whole);
   }
   for (const auto& [top_level, whole] : order) projector.AddOutput(top_level, wanted[top_level]);
   return projector.Finish();

@@ -1,6 +1,6 @@
 #include "pilum/part/part_probe.h"
 
-#include <algorithm>
+#include <set>
 
 #include <arrow/type.h>
 
@@ -67,6 +67,7 @@ Candidates AllNullAnswer(Probe::Kind kind, uint64_t num_rows) {
 }
 
 std::vector<FieldPath> TranslateColumns(const std::vector<FieldPath>& columns, const arrow::Schema& part) {
+  std::set<FieldPath> done;
   std::vector<FieldPath> out;
   for (const FieldPath& path : columns) {
     auto field = part.GetFieldByName(path.steps[0]);
@@ -86,7 +87,7 @@ std::vector<FieldPath> TranslateColumns(const std::vector<FieldPath>& columns, c
         break;
       }
     }
-    if (std::find(out.begin(), out.end(), own) == out.end()) out.push_back(std::move(own));
+    if (done.insert(own).second) out.push_back(std::move(own));
   }
   return out;
 }

@@ -1,4 +1,6 @@
 // A statement over a snapshot's schema: what to return, the predicate, LIMIT and OFFSET.
+#include <set>
+
 #include <arrow/compute/initialize.h>
 
 #include "pilum/query/binder.h"
@@ -75,10 +77,9 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
     PILUM_ASSIGN_OR_RETURN(out.offset, BindCount(&binder, *s.offset, "OFFSET"));
   }
   PILUM_RETURN_NOT_OK(binder.CheckParamsUsed());
-  std::vector<std::string> used;
+  std::set<std::string> used;
   auto check = [&](const FieldPath& path) -> Status {
-    if (std::find(used.begin(), used.end(), path.steps[0]) != used.end()) return Status::OK();
-    used.push_back(path.steps[0]);
+    if (!used.insert(path.steps[0]).second) return Status::OK();
     return snapshot.CheckColumn(path.steps[0]);
   };
   for (const auto& c : out.columns) PILUM_RETURN_NOT_OK(check(c));

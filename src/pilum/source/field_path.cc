@@ -1,7 +1,10 @@
 #include "pilum/source/field_path.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <span>
+#include <utility>
 
 #include <arrow/array.h>
 #include <arrow/extension_type.h>
@@ -111,12 +114,17 @@ Result<std::shared_ptr<arrow::Field>> PruneField(const std::shared_ptr<arrow::Fi
 }  // namespace
 
 std::vector<FieldPath> MinimalPaths(const std::vector<FieldPath>& paths) {
+  const std::set<FieldPath> all(paths.begin(), paths.end());
+  auto inside_other = [&](const FieldPath& path) {
+    for (auto end = path.steps.begin() + 1; end < path.steps.end(); ++end) {
+      if (all.contains(FieldPath{{path.steps.begin(), end}})) return true;
+    }
+    return false;
+  };
+  std::set<FieldPath> done;
   std::vector<FieldPath> out;
   for (const auto& path : paths) {
-    const bool inside_other = std::any_of(paths.begin(), paths.end(), [&](const FieldPath& other) {
-      return other.steps.size() < path.steps.size() && IsPrefix(other, path);
-    });
-    if (!inside_other && std::find(out.begin(), out.end(), path) == out.end()) out.push_back(path);
+    if (!inside_other(path) && done.insert(path).second) out.push_back(path);
   }
   return out;
 }
@@ -139,15 +147,13 @@ Result<std::shared_ptr<arrow::Array>> ArrayAt(const arrow::RecordBatch& batch, c
 }
 
 Result<std::shared_ptr<arrow::Schema>> PrunedSchema(const arrow::Schema& schema, const std::vector<FieldPath>& paths) {
+  std::map<std::string_view, std::vector<Steps>> tails_of;
+  for (const auto& path : paths) tails_of[path.steps[0]].push_back(Steps(path.steps).subspan(1));
   arrow::FieldVector fields;
-  std::vector<std::string> done;
   for (const auto& path : paths) {
     const std::string& name = path.steps[0];
-    if (std::find(done.begin(), done.end(), name) != done.end()) continue;
-    done.push_back(name);
-    std::vector<Steps> tails;
-    for (const auto& p : paths)
-      if (p.steps[0] == name) tails.push_back(Steps(p.steps).subspan(1));
+    const auto tails = std::exchange(tails_of[name], {});
+    if (tails.empty()) continue;  // done
     auto field = schema.GetFieldByName(name);
     if (!field) return NotFoundError("no single column '{}'", name);
     PILUM_ASSIGN_OR_RETURN(auto kept, PruneField(field, tails, path));
