@@ -37,4 +37,8 @@ struct FieldPath {
   auto operator<=>(const FieldPath&) const = default;
 };
 
+// Inside the engine a column of an extension type has its storage type; the field's metadata names the extension.
+// Does it say arrow.uuid, over 16 bytes?
+bool IsUuidField(const arrow::Field& field);
+
 }  // namespace pilum

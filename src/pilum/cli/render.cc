@@ -175,12 +175,13 @@ TableRenderer::TableRenderer(const arrow::Schema& schema, GridStyle style) : gri
 Status TableRenderer::Write(const arrow::RecordBatch& batch) {
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
     std::vector<GridCell> row;
-    for (const auto& column : batch.columns()) {
+    for (int c = 0; c < batch.num_columns(); ++c) {
+      const auto& column = batch.column(c);
       GridCell cell;
       if (column->IsNull(i))
         cell = {"null", true};
       else
-        AppendValueText(*column, i, TextStyle::kTable, &cell.text);
+        AppendValueText(*batch.schema()->field(c), *column, i, TextStyle::kTable, &cell.text);
       row.push_back(std::move(cell));
     }
     PILUM_RETURN_NOT_OK(grid_.Add(std::move(row)));

@@ -11,6 +11,7 @@
 #include <arrow/api.h>
 #include <arrow/io/api.h>
 #include <arrow/ipc/api.h>
+#include <arrow/json/from_string.h>
 #include <arrow/util/compression.h>
 #include <arrow/util/crc32.h>
 
@@ -71,6 +72,14 @@ TEST_F(IngestTest, CsvInference) {
                  "2024-02-29T10:00:00+02:00,2024-01-01T00:00:00,NA,1,\n")),
       "i:int64 u:uint64 f:double b:bool d:date32[day] t:timestamp[us] tz:timestamp[us, tz=UTC] n:timestamp[ns] z:null "
       "zip:string s:string ");
+}
+
+TEST_F(IngestTest, CsvNumbersThatADoubleWouldHarmStayText) {
+  EXPECT_EQ(Types(File("h.csv",
+                       "account,both,phone,delta,big,mixed\n"
+                       "99999999999999999999999,18446744073709551615,+49301234567,+0.5,1e300,18446744073709551616\n"
+                       "1,-1,+1,-1,1,0.5\n")),
+            "account:string both:string phone:string delta:double big:double mixed:double ");
 }
 
 TEST_F(IngestTest, CsvNulls) {
@@ -316,6 +325,20 @@ TEST(ValueText, Scalars) {
             "00ff");
   EXPECT_EQ(text(arrow::MakeNullScalar(arrow::int8()), TextStyle::kJson), "null");
   EXPECT_EQ(text(arrow::MakeNullScalar(arrow::int8()), TextStyle::kPlain), "");
+}
+
+TEST(ValueText, UuidWhereTheFieldSaysSo) {
+  const auto uuid = arrow::field("u", arrow::fixed_size_binary(16), true,
+                                 arrow::key_value_metadata({"ARROW:extension:name"}, {"arrow.uuid"}));
+  const auto type =
+      arrow::struct_({uuid, arrow::field("l", arrow::list(uuid)), arrow::field("b", arrow::fixed_size_binary(16))});
+  auto array = arrow::json::ArrayFromJSONString(
+                   type, R"([{"u": "0123456789abcdef", "l": [null, "0123456789abcdef"], "b": "0123456789abcdef"}])")
+                   .ValueOrDie();
+  std::string out;
+  AppendValueText(*arrow::field("s", type), *array, 0, TextStyle::kJson, &out);
+  EXPECT_EQ(out, R"({"u":"30313233-3435-3637-3839-616263646566","l":[null,"30313233-3435-3637-3839-616263646566"],)"
+                 R"("b":"30313233343536373839616263646566"})");
 }
 
 }  // namespace

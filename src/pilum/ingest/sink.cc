@@ -124,7 +124,7 @@ class CsvSink : public TextSink {
         continue;
       }
       cell_.clear();
-      AppendValueText(column, i, TextStyle::kPlain, &cell_);
+      AppendValueText(*schema_->field(c), column, i, TextStyle::kPlain, &cell_);
       AppendCell(cell_);
     }
     text_.push_back('\n');
@@ -164,7 +164,7 @@ class JsonLinesSink : public TextSink {
   void AppendRow(const arrow::RecordBatch& batch, int64_t i) override {
     for (int c = 0; c < batch.num_columns(); ++c) {
       text_.append(keys_[static_cast<size_t>(c)]);
-      AppendValueText(*batch.column(c), i, TextStyle::kJson, &text_);
+      AppendValueText(*schema_->field(c), *batch.column(c), i, TextStyle::kJson, &text_);
     }
     text_.append(batch.num_columns() ? "}\n" : "{}\n");
   }

@@ -9,6 +9,8 @@
 #include <arrow/util/float16.h>
 #include <arrow/visit_array_inline.h>
 
+#include "pilum/base/types.h"
+
 namespace pilum {
 namespace {
 
@@ -195,26 +197,34 @@ class ValueWriter {
     out_->push_back(object ? '}' : ']');
     return Status::OK();
   }
-  Status Visit(const arrow::ListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
-  Status Visit(const arrow::LargeListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
-  Status Visit(const arrow::ListViewArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length(i_)); }
-  Status Visit(const arrow::LargeListViewArray& a) {
-    return Items(*a.values(), a.value_offset(i_), a.value_length(i_));
-  }
-  Status Visit(const arrow::FixedSizeListArray& a) { return Items(*a.values(), a.value_offset(i_), a.value_length()); }
+  Status Visit(const arrow::ListArray& a) { return Items(a, a.value_length(i_)); }
+  Status Visit(const arrow::LargeListArray& a) { return Items(a, a.value_length(i_)); }
+  Status Visit(const arrow::ListViewArray& a) { return Items(a, a.value_length(i_)); }
+  Status Visit(const arrow::LargeListViewArray& a) { return Items(a, a.value_length(i_)); }
+  Status Visit(const arrow::FixedSizeListArray& a) { return Items(a, a.value_length()); }
   Status Visit(const arrow::StructArray& a) {
     out_->push_back('{');
     for (int f = 0; f < a.num_fields(); ++f) {
       if (f > 0) out_->push_back(',');
       AppendJsonString(a.struct_type()->field(f)->name(), out_);
       out_->push_back(':');
-      AppendValueText(*a.field(f), i_, TextStyle::kJson, out_);
+      AppendValueText(*a.struct_type()->field(f), *a.field(f), i_, TextStyle::kJson, out_);
     }
     out_->push_back('}');
     return Status::OK();
   }
   Status Visit(const arrow::Array& a) {
     return Quoted([&] { out_->append("<" + a.type()->ToString() + ">"); });
+  }
+
+  // The text of 16 bytes.
+  Status Uuid(std::string_view bytes) {
+    return Quoted([&] {
+      for (size_t k = 0; k < bytes.size(); ++k) {
+        if (k == 4 || k == 6 || k == 8 || k == 10) out_->push_back('-');
+        AppendHex(bytes.substr(k, 1), out_);
+      }
+    });
   }
 
  private:
@@ -239,19 +249,14 @@ class ValueWriter {
       out_->append(v);
     return Status::OK();
   }
-  Status Uuid(std::string_view bytes) {
-    return Quoted([&] {
-      for (size_t k = 0; k < bytes.size(); ++k) {
-        if (k == 4 || k == 6 || k == 8 || k == 10) out_->push_back('-');
-        AppendHex(bytes.substr(k, 1), out_);
-      }
-    });
-  }
-  Status Items(const arrow::Array& values, int64_t begin, int64_t length) {
+  template <typename ListArray>
+  Status Items(const ListArray& a, int64_t length) {
+    const int64_t begin = a.value_offset(i_);
+    const auto& field = *a.type()->field(0);
     out_->push_back('[');
     for (int64_t k = begin; k < begin + length; ++k) {
       if (k > begin) out_->push_back(',');
-      AppendValueText(values, k, TextStyle::kJson, out_);
+      AppendValueText(field, *a.values(), k, TextStyle::kJson, out_);
     }
     out_->push_back(']');
     return Status::OK();
@@ -323,6 +328,14 @@ void AppendValueText(const arrow::Array& array, int64_t i, TextStyle style, std:
   }
   ValueWriter writer(i, style, out);
   (void)arrow::VisitArrayInline(array, &writer);  // every Visit appends and says OK
+}
+
+void AppendValueText(const arrow::Field& field, const arrow::Array& array, int64_t i, TextStyle style,
+                     std::string* out) {
+  if (!IsUuidField(field) || array.type_id() != arrow::Type::FIXED_SIZE_BINARY || array.IsNull(i)) {
+    return AppendValueText(array, i, style, out);
+  }
+  (void)ValueWriter(i, style, out).Uuid(checked_cast<const arrow::FixedSizeBinaryArray&>(array).GetView(i));
 }
 
 }  // namespace pilum

@@ -21,7 +21,10 @@ enum class TextStyle {
   kTable,  // as kPlain, for people: control characters escaped, durations with their unit
 };
 
-// Appends value `i` of `array`. Types that have no text (unions, run-end encoded) append their type's name in <>.
+// Appends value `i` of `array`, a column of `field`, whose metadata may say what the bytes are: a uuid has its own text.
+void AppendValueText(const arrow::Field& field, const arrow::Array& array, int64_t i, TextStyle style,
+                     std::string* out);
+// The same without a field. Types that have no text (unions, run-end encoded) append their type's name in <>.
 void AppendValueText(const arrow::Array& array, int64_t i, TextStyle style, std::string* out);
 
 void AppendJsonString(std::string_view text, std::string* out);  // quoted and escaped; bad UTF-8 becomes U+FFFD

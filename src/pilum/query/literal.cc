@@ -47,11 +47,7 @@ bool IsUuid(const arrow::DataType& type) {
 }
 
 std::shared_ptr<arrow::DataType> TypeOf(const arrow::Field& field) {
-  const auto& type = field.type();
-  if (type->id() != arrow::Type::FIXED_SIZE_BINARY || !field.HasMetadata()) return type;
-  const bool uuid = static_cast<const arrow::FixedSizeBinaryType&>(*type).byte_width() == 16 &&
-                    field.metadata()->Get("ARROW:extension:name").ValueOr("") == "arrow.uuid";
-  return uuid ? arrow::extension::uuid() : type;
+  return IsUuidField(field) ? arrow::extension::uuid() : field.type();
 }
 
 namespace {
