@@ -100,6 +100,10 @@ TEST(Names, AStepThroughListOfStructGivesTheListOfThatField) {
   EXPECT_FALSE(bound->root().probe);
 }
 
+TEST(Names, TheEmptyNameIsReachableQuoted) {
+  EXPECT_EQ(Rows(One("", arrow::int64(), "[1, 2]"), "\"\" = 2"), (RowList{1}));
+}
+
 TEST(Names, NoLengthLimit) {
   const std::string name(100000, 'n');
   EXPECT_EQ(Rows(One(name, arrow::int64(), "[1]"), name + " = 1"), (RowList{0}));
@@ -443,6 +447,8 @@ TEST(Time, TimesOfDifferentUnitsCompareExactly) {
 TEST(Time, DurationsCompareWithIntervalsOfDaysAndSmaller) {
   auto b = One("d", arrow::duration(TimeUnit::SECOND), "[86400, 90000, null]");
   EXPECT_EQ(Truth(b, "d = INTERVAL '1 day'"), "TF-");
+  EXPECT_EQ(Truth(b, "d = INTERVAL '1' DAY"), "TF-");
+  EXPECT_EQ(Truth(b, "d IN (interval '25' hours, interval '1' day) AND d < INTERVAL '2' days"), "TT-");
   EXPECT_EQ(Truth(b, "d > INTERVAL '24 hours 30 minutes'"), "FT-");
   EXPECT_NE(BindError(b, "d = INTERVAL '1 month'"), "");
   auto ts = BatchOf({{"a", Json(arrow::timestamp(TimeUnit::SECOND), "[0, 86400]")},

@@ -100,7 +100,6 @@ class Lexer {
       text.push_back(quote);
       ++at_;
     }
-    if (kind == Token::Kind::kQuotedName && text.empty()) return ErrorAt(start_ + 1, "a name cannot be empty");
     Add(kind, std::move(text));
     return Status::OK();
   }

@@ -53,6 +53,15 @@ int LevelOf(const Token& t) {
   return 0;
 }
 
+bool IsIntervalUnit(const Token& t) {
+  if (t.kind != Token::Kind::kName) return false;
+  static constexpr std::string_view kUnits[] = {"YEAR",   "MONTH",  "WEEK",        "DAY",         "HOUR",
+                                                "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"};
+  std::string upper = Upper(t.text);
+  if (upper.ends_with('S')) upper.pop_back();
+  return std::find(std::begin(kUnits), std::end(kUnits), upper) != std::end(kUnits);
+}
+
 bool IsReserved(const Token& t) {
   if (t.kind != Token::Kind::kName) return false;
   static constexpr std::string_view kWords[] = {"AND",  "OR",   "IN",  "IS", "LIKE",   "ILIKE", "BETWEEN", "WHEN",
@@ -272,6 +281,8 @@ Result<ExprPtr> Parser::ParseNamed() {
       e->name = t.IsWord("TIMESTAMPTZ") ? "TIMESTAMP" : word;
       Next();
       e->text = Next().text;
+      // INTERVAL '1' DAY is INTERVAL '1 day'.
+      if (t.IsWord("INTERVAL") && IsIntervalUnit(Peek())) e->text += " " + Next().text;
       return e;
     }
     if (t.IsWord("NULL") || t.IsWord("TRUE") || t.IsWord("FALSE")) {
