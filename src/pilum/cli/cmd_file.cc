@@ -289,7 +289,7 @@ void AddFileCommands(CLI::App& app, Action* action) {
   CLI::App* head = Add(group, "head", "The first rows", "pilum file head flights.lance -n 5 -c carrier,dep_delay", args,
                        action, Head);
   AddFile(head, args);
-  head->add_option("-n,--rows", args->count, "How many (default: 10)")->type_name("N");
+  head->add_option("-n,--rows", args->count, "How many (default: 10)")->type_name("N")->check(WholeNumber());
 
   CLI::App* cat = Add(group, "cat", "All rows, or ranges of them, in file order",
                       "pilum file cat flights.lance --rows 1000:2000 --format csv", args, action, Cat);

@@ -165,10 +165,12 @@ void AddQueryCommand(CLI::App& app, Action* action) {
   query->add_flag("--explain", args->explain,
                   "Run it, and print the plan and the counts of every stage instead of rows");
   query->add_flag("--no-index", args->no_index, "Do not use sidecars: scan (the rows are the same)");
-  query->add_option("--limit", args->limit, "At most this many rows, beside what the SQL says")->type_name("N");
+  query->add_option("--limit", args->limit, "At most this many rows, beside what the SQL says")
+      ->type_name("N")
+      ->check(WholeNumber());
   query->add_option("--timeout", args->timeout, "Give up after this many seconds; 0: never (default: 8)")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(Seconds());
   query->add_option("--stats", args->stats, "json: one line of counts on standard error at the end")->type_name("json");
   AddOutputOptions(*query, &args->output);
   AddRunOptions(*query, &args->run);

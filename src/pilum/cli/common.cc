@@ -147,6 +147,28 @@ Result<IngestOptions> ToIngestOptions(const InputOptions& options) {
   return out;
 }
 
+CLI::Validator WholeNumber() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        uint64_t n = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+        const bool good = error == std::errc() && end == text.data() + text.size();
+        return good ? "" : fmt::format("'{}' is not a whole number from 0 on", text);
+      },
+      "");
+}
+
+CLI::Validator Seconds() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double n = -1;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+        const bool good = error == std::errc() && end == text.data() + text.size() && n >= 0;
+        return good ? "" : fmt::format("'{}' is not a number of seconds, 0 or more", text);
+      },
+      "");
+}
+
 // --- texts
 
 Status Print(std::string_view text) {

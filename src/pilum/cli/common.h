@@ -21,7 +21,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace pilum::cli {
 
@@ -81,6 +82,10 @@ struct InputOptions {
 };
 void AddInputOptions(CLI::App& command, InputOptions* options);
 Result<IngestOptions> ToIngestOptions(const InputOptions& options);
+
+// A check for options that take a count: decimal digits only, no sign (CLI11 takes -1 for the largest number).
+CLI::Validator WholeNumber();
+CLI::Validator Seconds();  // 0 or more
 
 Status Print(std::string_view text);  // to standard output; kCancelled when its reader is gone
 
