@@ -140,6 +140,30 @@ def test_parameter_types(tmp_path):
     assert s.query("i = ?", [None]).to_table().num_rows == 0
 
 
+def test_integers_past_int64(tmp_path):
+    big = [2**64 - 2, 2**63, 5]
+    s = pilum.store.open(tmp_path / "ds")
+    s.put(pa.table({"u": pa.array(big, pa.uint64()), "d": pa.array([decimal.Decimal(10**30), None, decimal.Decimal(-(2**63) - 1)])}))
+    for i, v in enumerate(big):
+        assert s.query("u = ?", [v]).to_table()["u"].to_pylist() == [v]
+        assert s.query("u IN (?)", [[v, None, -1, 10**40]]).to_table()["u"].to_pylist() == [v], i
+    assert s.query("d = :d", {"d": 10**30}).to_table()["u"].to_pylist() == [2**64 - 2]
+    assert s.query("d = ?", [-(2**63) - 1]).to_table()["u"].to_pylist() == [5]
+    with pytest.raises(pilum.QueryError, match=r"parameter \$1"):
+        s.query("u = ?", [10**90])
+
+
+def test_uuid(tmp_path):
+    ids = [uuid.UUID(int=i << 90) for i in range(1, 4)]
+    column = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([u.bytes for u in ids], pa.binary(16)))
+    s = pilum.store.open(tmp_path / "ds")
+    s.put(pa.table({"u": column, "i": [0, 1, 2]}))
+    for use_index in (True, False):
+        for value in (ids[1], str(ids[1]), ids[1].bytes):
+            assert s.query("u = ?", [value], use_index=use_index).to_table()["i"].to_pylist() == [1]
+        assert s.query(f"u IN ('{ids[0]}', '{ids[2].hex.upper()}')", use_index=use_index).to_table()["i"].to_pylist() == [0, 2]
+
+
 def test_deadline(store):
     with pytest.raises(pilum.DeadlineError) as e:
         store.query("price > 0", timeout=0).to_table()

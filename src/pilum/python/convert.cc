@@ -81,7 +81,8 @@ std::shared_ptr<arrow::Schema> WithExtensionTypes(const std::shared_ptr<arrow::S
   if (!any) return schema;
   ArrowSchema exported;
   Check(arrow::ExportSchema(*schema, &exported));
-  return Unwrap(arrow::ImportSchema(&exported));
+  // Parameters that their type cannot read (of a damaged file, say) do no harm: the columns come in their storage types.
+  return arrow::ImportSchema(&exported).ValueOr(schema);
 }
 
 std::shared_ptr<arrow::RecordBatch> WithExtensionTypes(const std::shared_ptr<arrow::RecordBatch>& batch,

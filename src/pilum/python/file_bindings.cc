@@ -1,4 +1,6 @@
 // pilum._pilum.FileReader and FileWriter: one Lance file. The Python classes over them are in pilum/file.py.
+#include <unistd.h>
+
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
 #include <nanobind/nanobind.h>
@@ -53,6 +55,40 @@ nb::list RangesToPython(const std::vector<ByteRange>& ranges) {
   return out;
 }
 
+// Bits that a row takes in memory, at the least.
+uint64_t LeastBits(const arrow::DataType& type) {
+  uint64_t bits = 0;
+  switch (type.id()) {
+    case arrow::Type::STRUCT:
+      for (const auto& child : type.fields()) bits += LeastBits(*child->type());
+      return std::max<uint64_t>(1, bits);
+    case arrow::Type::FIXED_SIZE_LIST: {
+      const auto& list = static_cast<const arrow::FixedSizeListType&>(type);
+      return LeastBits(*list.value_type()) * static_cast<uint64_t>(list.list_size());
+    }
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+    case arrow::Type::LIST:
+    case arrow::Type::MAP: return 32;
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::LARGE_LIST: return 64;
+    default: return std::max(1, type.bit_width());  // -1: none
+  }
+}
+
+// A few bytes of a file may stand for 2^48 rows: what cannot fit this machine is refused before it fills it.
+Status CheckFits(const std::string& file, const arrow::Schema& schema, uint64_t rows) {
+  double bits = 0;
+  for (const auto& field : schema.fields()) bits += static_cast<double>(LeastBits(*field->type()));
+  const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bits / 8 * static_cast<double>(rows) <= machine) return Status::OK();
+  return MakeError(
+      ErrorKind::kMemory,
+      fmt::format("{}: {} rows take {:.3g} bytes or more, and this machine has {:.3g}; read them in batches", file,
+                  rows, bits / 8 * static_cast<double>(rows), machine));
+}
+
 class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
  public:
   static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns) {
@@ -86,7 +122,10 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
   std::shared_ptr<PyStream> Read(RowSet rows, uint64_t batch_rows, bool for_table) {
     if (batch_rows == 0) Raise(UsageError("batch_size must be at least 1"));
     BatchLimits limits{batch_rows, kMaxBatchBytes};
-    if (for_table) limits = {std::max(batch_rows, kTableBatchRows), kTableBatchBytes};
+    if (for_table) {
+      Check(CheckFits(file_->name(), *schema_, rows.size()));
+      limits = {std::max(batch_rows, kTableBatchRows), kTableBatchBytes};
+    }
     uint64_t largest = std::min(rows.size(), limits.rows);
     double file_bytes_each = static_cast<double>(file_->info().file_size) / std::max<uint64_t>(1, file_->num_rows());
     std::stop_source stop;

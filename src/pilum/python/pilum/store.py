@@ -5,6 +5,7 @@
     >>> flights.query("SELECT * FROM t WHERE tailnum = ? AND year > :y", …).to_table()
 """
 
+import decimal
 import os
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -16,13 +17,25 @@ from .errors import QueryError, UsageError
 Params = Union[None, Sequence[Any], Mapping[str, Any]]
 
 
+def _exact(value):
+    """``pa.scalar``, also of integers past int64 and of lists that hold some."""
+    if isinstance(value, int):
+        return pa.scalar(value, pa.uint64()) if 0 <= value < 2**64 else pa.scalar(decimal.Decimal(value))
+    if isinstance(value, (list, tuple)) and all(v is None or isinstance(v, int) for v in value):
+        return pa.scalar([None if v is None else decimal.Decimal(v) for v in value])
+    return pa.scalar(value)
+
+
 def _scalar(value, name):
     if isinstance(value, pa.Scalar):
         return value
     try:
         if type(value).__module__ == "numpy" and hasattr(value, "dtype") and getattr(value, "shape", None) == ():
             return pa.array([value])[0]
-        return pa.scalar(value)
+        try:
+            return pa.scalar(value)
+        except (pa.ArrowInvalid, OverflowError):
+            return _exact(value)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as e:
         raise QueryError(f"parameter {name}: {e}") from None
 
