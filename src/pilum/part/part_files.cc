@@ -19,6 +19,7 @@ Status ListFolder(const DatasetFiles& files, const std::string& folder, bool mer
   for (ObjectInfo& info : listed) {
     const std::string_view file = std::string_view(info.path).substr(prefix.size());
     if (file.size() <= kSuffix.size() || !file.ends_with(kSuffix) || file.find('/') != file.npos) continue;
+    if (file.starts_with('.')) continue;  // half copied, or put there by the system
     std::string name(file.substr(0, file.size() - kSuffix.size()));
     out->push_back({std::move(info.path), std::move(name), info.size, merged});
   }

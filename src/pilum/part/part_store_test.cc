@@ -324,6 +324,9 @@ TEST_F(PartStoreTest, AForeignPartIsScanned) {
   auto writer = FileWriter::Make(std::move(sink), kIdName, {}).ValueOrDie();
   ASSERT_TRUE(writer->Write(*FromJson(kIdName, R"([[9,"z"],[8,null]])")).ok());
   ASSERT_TRUE(writer->Finish().ok());
+  for (const char* no_part : {".half.lance", "._by hand.lance", "readme.txt"}) {
+    std::ofstream(Root() + "/parts/" + no_part) << "not Lance";
+  }
   auto snapshot = Open();
   ASSERT_EQ(snapshot->units().size(), 2u);
   EXPECT_EQ(Cells(snapshot, "id"), (std::vector<std::string>{"1", "8", "9"}));
