@@ -1,6 +1,6 @@
 """Single Lance files, with the names and signatures of ``lance.file``.
 
-Files of version 2.1 and 2.2 are read and written; another version raises ``pilum.UnsupportedError`` naming it.
+Files of version 2.0, 2.1 and 2.2 are read, 2.1 and 2.2 written; another version raises ``pilum.UnsupportedError`` naming it.
 """
 
 import os
