@@ -8,6 +8,7 @@
 #include <arrow/json/from_string.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "pilum/base/hash.h"
 #include "pilum/file/file_writer.h"

@@ -6,6 +6,7 @@
 
 #include <arrow/extension/uuid.h>
 
+#include "pilum/base/types.h"
 #include "pilum/query/lexer.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
