@@ -140,6 +140,11 @@ def test_parameter_types(tmp_path):
     assert s.query("i = ?", [None]).to_table().num_rows == 0
 
 
+def test_parts_hold_something(tmp_path, table):
+    with pytest.raises(pilum.UsageError, match="0 bytes"):
+        pilum.store.open(tmp_path / "ds").put(table, target_part_bytes=0)
+
+
 def test_integers_past_int64(tmp_path):
     big = [2**64 - 2, 2**63, 5]
     s = pilum.store.open(tmp_path / "ds")

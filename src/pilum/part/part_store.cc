@@ -208,6 +208,7 @@ class PartStoreImpl final : public PartStore {
   // What cannot be stored, and what queries would refuse afterwards.
   Status CheckInput(const arrow::Schema& schema, const std::vector<LoadedPart>& parts,
                     const PutOptions& options) const {
+    if (options.target_part_bytes == 0) return UsageError("a part of 0 bytes holds nothing: raise target_part_bytes");
     if (schema.num_fields() == 0) return UsageError("the input has no columns; nothing can be put");
     std::set<std::string> names;
     for (const auto& field : schema.fields()) {
