@@ -7,6 +7,7 @@ import string
 import numpy as np
 import pyarrow as pa
 
+MOST_BYTES = 1 << 28  # of one array
 SIZES = [0, 1, 2, 7, 63, 64, 65, 300, 1023, 1024, 1025, 2500, 6000]
 INTS = [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()]
 TIMES = [pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.duration("ms"),
@@ -208,6 +209,8 @@ class Generator:
             return pa.DictionaryArray.from_arrays(index, values)
         index, k = self.pick(n)
         values = self.pool(t, k)
+        if (pa.types.is_string(t) or pa.types.is_binary(t)) and values.nbytes // k * n > MOST_BYTES:  # in deep lists
+            values = pa.array([v[:8] for v in values.to_pylist()], t)
         return values.take(pa.array(index, mask=mask))
 
     def lists(self, t, n, mask):

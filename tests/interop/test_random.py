@@ -1,5 +1,6 @@
 """Random schemas and data, both ways."""
 
+import contextlib
 import random
 
 import pyarrow as pa
@@ -94,10 +95,12 @@ def test_they_write_we_read(version, budget, tmp_path):
         want = their_read(path)
         where = f"PILUM_INTEROP_SEED={seed} version {version}: {table.schema}"
         try:
-            got = LanceFileReader(path).read_all().to_table()
-            if want is None:  # pylance cannot read what it wrote; the input says what is right
+            if want is None:  # a file that its own writer cannot read: ours may read it or refuse it as corrupt
                 refused += 1
+                with contextlib.suppress(pilum.CorruptError):
+                    LanceFileReader(path).read_all().to_table()
                 continue
+            got = LanceFileReader(path).read_all().to_table()
             check(got, want, "pylance's file")
             check_parts(path, want, gen.rng, peer=True)
         except (AssertionError, pilum.Error, pa.ArrowInvalid) as e:
