@@ -26,6 +26,16 @@ class ByteSource {
   Result<std::vector<BufferPtr>> ReadRanges(std::span<const ByteRange> ranges, ReadContext& ctx) const;
   Result<BufferPtr> ReadRange(ByteRange range, ReadContext& ctx) const;
 
+  // All bytes as memory, where the source is a regular local file: mapped at the first call, valid as long as the source,
+  // readable for kReadSlack bytes past the end. Empty where there is no such thing (other sources; the system refuses):
+  // read by ranges then. The bytes may change under the reader: a number is read once, checked, and used from there; and
+  // CheckMapped is asked before anything made from them is given out. Whoever reads here counts, in ctx.stats, the ranges
+  // that it would have asked ReadRanges for: their bytes, and a request for each that does not adjoin or repeat the one
+  // before it (no gaps are read through); so counts do not depend on the machine.
+  virtual std::span<const uint8_t> Mapped() const { return {}; }
+  // kCorrupt where the file has another size than at its opening: mapped bytes may be zeros that it never held.
+  virtual Status CheckMapped() const { return Status::OK(); }
+
   static constexpr uint64_t kCoalesceGap = 16 * 1024;
   static constexpr uint64_t kReadSlack = 64;
 

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 
+#include "pilum/io/mapping.h"
 #include "pilum/io/object_store.h"
 
 namespace pilum {
@@ -70,6 +72,20 @@ class LocalSource : public ByteSource {
   uint64_t size() const override { return size_; }
   const std::string& name() const override { return path_; }
 
+  std::span<const uint8_t> Mapped() const override {
+    std::call_once(map_once_, [this] { mapping_ = FileMapping::Make(fd_, size_); });
+    return mapping_ ? mapping_->bytes() : std::span<const uint8_t>();
+  }
+  // The mark alone does not tell of bytes lost from the last page that is still there.
+  Status CheckMapped() const override {
+    if (!mapping_) return Status::OK();
+    struct stat st;
+    if (!mapping_->broken() && ::fstat(fd_, &st) == 0 && static_cast<uint64_t>(st.st_size) >= size_) {
+      return Status::OK();
+    }
+    return Corrupt(path_, "", fmt::format("the file, of {} bytes when it was opened, shrank while being read", size_));
+  }
+
  protected:
   Status ReadAt(ByteRange range, uint8_t* out, ReadContext&) const override {
     uint64_t done = 0;
@@ -88,6 +104,8 @@ class LocalSource : public ByteSource {
   std::string path_;
   int fd_;
   uint64_t size_;
+  mutable std::once_flag map_once_;
+  mutable std::unique_ptr<const FileMapping> mapping_;  // before the file's descriptor goes
 };
 
 // Writes beside the final name; Close renames into place.
