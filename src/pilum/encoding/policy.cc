@@ -59,6 +59,10 @@ std::vector<Candidate> CandidatesFor(const PageStats& s, const EncodingHints& hi
   }
   std::vector<Candidate> out{{CodecKind::kFlat, (s.num_values * s.bits_per_value + 7) / 8, "flat"}};
   if (s.can_pack && !AsksPlain(hints)) out.push_back({CodecKind::kInlineBitpacking, s.bitpacked_bytes, "packed"});
+  if (s.runs && !AsksPlain(hints) &&
+      static_cast<double>(*s.runs) < hints.rle_threshold.value_or(2) * static_cast<double>(s.num_values)) {
+    out.push_back({CodecKind::kRle, *s.runs * (s.bits_per_value / 8 + 1), "runs"});
+  }
   return out;
 }
 
@@ -142,6 +146,13 @@ uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersi
   return std::min<uint64_t>(cap, INT32_MAX);
 }
 
+CodecKind SmallestFixed(const PageStats& s, const EncodingHints& hints, uint64_t* size) {
+  const std::vector<Candidate> candidates = CandidatesFor(s, hints);
+  const Candidate& best = Smallest(candidates);
+  *size = best.size;
+  return best.codec;
+}
+
 bool WantsFsst(const PageStats& s, const EncodingHints& hints, FileVersion version) {
   if (s.bits_per_value != 0 || s.variable_struct || s.keys || s.num_values == s.num_nulls) return false;
   if (AsksPlain(hints) || (s.all_equal && version != FileVersion::kV2_1)) return false;
@@ -200,6 +211,8 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
     c = {LayoutKind::kFullZip, plain.codec, false, Compression::kNone, plain.size, why};  // stays plain
   }
   c.general = GeneralFor(s, hints, c, &c.why);
+  c.split = c.general != Compression::kNone && !c.dictionary && s.can_pack && s.bits_per_value >= 32 &&
+            hints.byte_stream_split.value_or(true);
   return c;
 }
 

@@ -49,6 +49,7 @@ struct PageStats {
   bool composite = false;           // fixed-size list or packed struct: stored as it is
   bool variable_struct = false;     // packed struct with fields of varying size
   bool keys = false;                // Arrow dictionary array
+  std::optional<uint64_t> runs;     // fixed width 8..64: runs of equal values as chunks cut them; unset: too many
   bool can_pack = false;            // fixed width of 8, 16, 32 or 64 bits
   bool text = false;                // variable: strings, not binaries
   // Variable, where a table of symbols was made: the values with it, judged by the sample that it was made from.
@@ -56,7 +57,7 @@ struct PageStats {
   // Where a dictionary was built (an auto dictionary is given up early when it cannot pay):
   std::optional<uint64_t> distinct;
   uint64_t dictionary_bytes = 0;  // its items
-  uint64_t key_bytes = 0;         // its keys, packed
+  uint64_t key_bytes = 0;         // its keys, in their smallest form
 };
 
 struct Choice {
@@ -67,10 +68,13 @@ struct Choice {
   Compression general = Compression::kNone;
   std::optional<uint64_t> estimated_size;  // bytes of values, before `general`
   std::string why;
+  bool split = false;  // with `general`: the values as streams of bytes are tried too
 };
 
 // Is an auto dictionary worth trying, and up to how many distinct values? 0: no.
 uint64_t DictionaryCap(const PageStats& stats, const EncodingHints& hints, FileVersion version);
+// The smallest form of fixed-width values in chunks: flat, bit-packed or, where strictly smaller than both, runs.
+CodecKind SmallestFixed(const PageStats& stats, const EncodingHints& hints, uint64_t* size);
 // Is it worth making a table of symbols for the page's values?
 bool WantsFsst(const PageStats& stats, const EncodingHints& hints, FileVersion version);
 Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, FileVersion version);

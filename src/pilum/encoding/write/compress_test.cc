@@ -188,6 +188,50 @@ TEST(General, NumbersOnlyWhereTheyShrink) {
   EXPECT_NE(Check(Field(few, {"compression"}, {"zstd"}), few)[0].choice.why.find("fewer than"), std::string::npos);
 }
 
+TEST(Rle, WhereStrictlySmaller) {
+  arrow::Int64Builder steps;
+  arrow::UInt8Builder long_runs;
+  for (int64_t i = 0; i < 9001; ++i) {
+    ASSERT_TRUE((i % 1000 == 7 ? steps.AppendNull() : steps.Append(i / 40 * 0x0101010101)).ok());
+    ASSERT_TRUE(long_runs.Append(static_cast<uint8_t>(i / 3000 * 37)).ok());  // longer than one length counts
+  }
+  auto a = steps.Finish().ValueOrDie(), b = long_runs.Finish().ValueOrDie();
+  const std::vector<std::string> no_dictionary{"dict-max-size"}, one{"1"};
+  EXPECT_TRUE(Has(Check(Field(a, no_dictionary, one), a)[0], CodecKind::kRle));
+  EXPECT_TRUE(Has(Check(Field(b), b)[0], CodecKind::kRle));
+  EXPECT_FALSE(Has(Check(Field(a, {"dict-max-size", "rle-threshold"}, {"1", "0"}), a)[0], CodecKind::kRle));
+  EXPECT_FALSE(Has(Check(Field(b, {"compression"}, {"none"}), b)[0], CodecKind::kRle));
+  Check(Field(a, {"compression", "dict-max-size"}, {"zstd", "1"}), a);
+  auto few = b->Slice(0, 2);
+  Check(Field(few), few);
+}
+
+TEST(Rle, KeysOfADictionary) {
+  arrow::StringBuilder b;
+  for (int i = 0; i < 6000; ++i) ASSERT_TRUE(b.Append("a conversation, number " + std::to_string(i / 300)).ok());
+  auto a = b.Finish().ValueOrDie();
+  auto pages = Check(Field(a), a);
+  ASSERT_TRUE(pages[0].layout.dictionary);
+  EXPECT_TRUE(Has(pages[0], CodecKind::kRle)) << pages[0].choice.why;
+  Check(Field(a, {"compression"}, {"lz4"}), a);
+}
+
+TEST(ByteStreamSplit, WithGeneralCompression) {
+  arrow::DoubleBuilder d;
+  arrow::FloatBuilder f;
+  std::mt19937 rng(9);
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_TRUE(d.Append(1000 + rng() % 100000 / 1024.0).ok());
+    ASSERT_TRUE(f.Append(1 + static_cast<float>(rng() % 1000) / 1024).ok());
+  }
+  for (const auto& a : {d.Finish().ValueOrDie(), f.Finish().ValueOrDie()}) {
+    auto pages = Check(Field(a, {"compression", "bss", "dict-max-size"}, {"zstd", "on", "1"}), a);
+    EXPECT_TRUE(Has(pages[0], CodecKind::kByteStreamSplit)) << pages[0].choice.why;
+    EXPECT_FALSE(Has(Check(Field(a, {"compression", "bss"}, {"zstd", "off"}), a)[0], CodecKind::kByteStreamSplit));
+    EXPECT_FALSE(Has(Check(Field(a, {"bss"}, {"on"}), a)[0], CodecKind::kByteStreamSplit));  // nothing to gain alone
+  }
+}
+
 TEST(General, DictionaryItems) {
   arrow::StringBuilder b;
   for (int i = 0; i < 5000; ++i) ASSERT_TRUE(b.Append("a value of some length, number " + std::to_string(i % 90)).ok());

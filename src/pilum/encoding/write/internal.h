@@ -246,7 +246,12 @@ class ChunkEncoder {
 };
 std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page);
 std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page);
-std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, bool bitpack);  // dictionary keys
+// Dictionary keys; codec: flat, inline bit packing or rle.
+std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, CodecKind codec);
+std::unique_ptr<ChunkEncoder> MakeRunChunks(const uint8_t* values, uint64_t width_bytes, uint64_t slots);
+std::unique_ptr<ChunkEncoder> MakeSplitChunks(const PageContext& page);  // byte stream split, 4 or 8 bytes wide
+// Runs that MakeRunChunks writes, or `give_up` where there are as many or more.
+uint64_t RunsOf(const uint8_t* values, uint64_t width_bytes, uint64_t n, uint64_t give_up);
 std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page);
 std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page);
 

@@ -76,13 +76,16 @@ class BitpackedChunks : public ChunkEncoder {
 // Owns the integers that another encoder reads.
 class OwningChunks : public ChunkEncoder {
  public:
-  OwningChunks(Bytes values, uint64_t width, bool bitpack) : values_(std::move(values)) {
+  OwningChunks(Bytes values, uint64_t width, CodecKind kind) : values_(std::move(values)) {
     uint64_t n = values_.size() / width;
-    if (bitpack)
+    if (kind == CodecKind::kInlineBitpacking)
       inner_ = std::make_unique<BitpackedChunks>(values_.data(), width, n);
+    else if (kind == CodecKind::kRle)
+      inner_ = MakeRunChunks(values_.data(), width, n);
     else
       inner_ = std::make_unique<FlatChunks>(values_.data(), width, n);
-    codec = bitpack ? inner_->codec : FlatCodec(width * 8);
+    codec = kind == CodecKind::kFlat ? FlatCodec(width * 8) : inner_->codec;
+    num_buffers = inner_->num_buffers;
   }
   uint64_t Preferred(uint64_t begin) const override { return inner_->Preferred(begin); }
   void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
@@ -303,8 +306,8 @@ std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page) {
                                            s.slots);
 }
 
-std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, bool bitpack) {
-  return std::make_unique<OwningChunks>(std::move(values), width_bytes, bitpack);
+std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, CodecKind codec) {
+  return std::make_unique<OwningChunks>(std::move(values), width_bytes, codec);
 }
 
 std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page) {

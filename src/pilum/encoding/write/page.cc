@@ -33,6 +33,16 @@ bool AllEqual(const PageContext& page, uint64_t* example) {
   return true;
 }
 
+// Sizes of `n` values of 1, 2, 4 or 8 bytes, bit-packed and in runs.
+void MeasureFixed(const uint8_t* values, uint64_t width, uint64_t n, PageStats* st) {
+  st->can_pack = true;
+  st->bits_per_value = width * 8;
+  st->bitpacked_bytes = InlineBitpackedBytes(values, width, n);
+  const uint64_t give_up = std::min(st->bitpacked_bytes, n * width) / (width + 1) + 1;
+  const uint64_t runs = RunsOf(values, width, n, give_up);
+  if (runs < give_up) st->runs = runs;
+}
+
 PageStats StatsOf(const PageContext& page, uint64_t* example) {
   const LeafKind& kind = page.kind();
   const PageSlice& s = page.slice;
@@ -61,10 +71,7 @@ PageStats StatsOf(const PageContext& page, uint64_t* example) {
     st.bits_per_value = kind.kind == ValueKind::kBool ? 1 : kind.bool_items ? kind.width : kind.width * 8;
     st.max_length = (st.bits_per_value + 7) / 8;
     st.can_pack = !bits && !st.composite && (kind.width == 1 || kind.width == 2 || kind.width == 4 || kind.width == 8);
-    if (st.can_pack) {
-      st.bitpacked_bytes =
-          InlineBitpackedBytes(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
-    }
+    if (st.can_pack) MeasureFixed(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots, &st);
   }
   for (const LevelStream* l : {&page.rep, &page.def}) {
     if (!l->present) continue;
@@ -92,7 +99,7 @@ struct DictionaryPlan {
   PageDictionary dictionary;
   Bytes keys;
   uint64_t width = 4;
-  bool bitpack = false;
+  CodecKind codec = CodecKind::kFlat;
 };
 
 std::optional<DictionaryPlan> PlanDictionary(const PageContext& page, PageStats* st) {
@@ -100,12 +107,13 @@ std::optional<DictionaryPlan> PlanDictionary(const PageContext& page, PageStats*
   if (cap == 0 || page.kind().blob) return std::nullopt;
   auto dictionary = BuildDictionary(page, cap);
   if (!dictionary) return std::nullopt;
-  DictionaryPlan plan{std::move(*dictionary), {}, st->keys ? page.kind().key_bits / 8 : 4, false};
+  DictionaryPlan plan{std::move(*dictionary), {}, st->keys ? page.kind().key_bits / 8 : 4};
   plan.keys = KeyBytes(plan.dictionary, plan.width);
-  uint64_t flat = plan.keys.size(), packed = InlineBitpackedBytes(plan.keys.data(), plan.width, page.slice.slots);
-  plan.bitpack = packed < flat;
+  PageStats keys;
+  keys.num_values = page.slice.slots;
+  MeasureFixed(plan.keys.data(), plan.width, page.slice.slots, &keys);
+  plan.codec = SmallestFixed(keys, {}, &st->key_bytes);
   st->distinct = static_cast<uint64_t>(plan.dictionary.items.size());
-  st->key_bytes = std::min(flat, packed);
   st->dictionary_bytes = plan.dictionary.items.data_bytes();
   if (st->bits_per_value == 0) st->dictionary_bytes += *st->distinct * (page.kind().large ? 8 : 4);
   return plan;
@@ -115,8 +123,12 @@ std::unique_ptr<ChunkEncoder> ChunksFor(const PageContext& page, const Choice& c
   switch (page.kind().kind) {
     case ValueKind::kVariable: return MakeVariableChunks(page);
     case ValueKind::kFixedSizeList: return MakeFixedSizeListChunks(page);
-    default: return choice.codec == CodecKind::kInlineBitpacking ? MakeBitpackedChunks(page) : MakeFlatChunks(page);
+    default: break;
   }
+  if (choice.codec == CodecKind::kInlineBitpacking) return MakeBitpackedChunks(page);
+  if (choice.codec != CodecKind::kRle) return MakeFlatChunks(page);
+  const uint64_t width = page.kind().width;
+  return MakeRunChunks(page.slice.values->bytes.data() + page.slice.first_slot * width, width, page.slice.slots);
 }
 
 // Blob pages: (position, size) rows of 16 bytes, filled in when the payloads have been stored.
@@ -225,13 +237,14 @@ void Contend(EncodedPage other, std::string_view name, EncodedPage* best, Choice
 }
 
 // `out` holds the page as `chunks` say; takes it with general compression on top where that is smaller.
-void TryGeneral(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, Choice* choice,
-                EncodedPage* out) {
+void TryGeneral(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, std::string_view of,
+                Choice* choice, EncodedPage* out) {
   if (choice->general == Compression::kNone) return;
   auto general = MakeGeneralChunks(chunks, SchemeOf(*page, choice->general));
   EncodedPage smaller;
   if (MiniBlockPage(page, *general, dictionary, &smaller) != ChunkFit::kFits) return;
-  Contend(std::move(smaller), choice->general == Compression::kLz4 ? "lz4" : "zstd", out, choice);
+  Contend(std::move(smaller), fmt::format("{}{}", choice->general == Compression::kLz4 ? "lz4" : "zstd", of), out,
+          choice);
 }
 
 struct PagePlan {
@@ -265,14 +278,15 @@ ChunkFit EncodeMiniBlock(PageContext* page, PagePlan* plan, EncodedPage* out) {
   const PageDictionary* dictionary = nullptr;
   if (choice.dictionary) {
     DictionaryPlan& d = *plan->dictionary;
-    chunks = MakeIntegerChunks(std::move(d.keys), d.width, d.bitpack);
+    chunks = MakeIntegerChunks(std::move(d.keys), d.width, d.codec);
     dictionary = &d.dictionary;
   } else {
     chunks = ChunksFor(*page, choice);
   }
   ChunkFit fit = MiniBlockPage(page, *chunks, dictionary, out);
   if (fit != ChunkFit::kFits) return fit;
-  TryGeneral(page, *chunks, dictionary, &choice, out);
+  TryGeneral(page, *chunks, dictionary, "", &choice, out);
+  if (choice.split) TryGeneral(page, *MakeSplitChunks(*page), dictionary, " of byte streams", &choice, out);
   return fit;
 }
 
