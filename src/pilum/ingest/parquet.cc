@@ -1,84 +1,41 @@
-// Parquet in and out.
-#include <arrow/io/file.h>
-#include <arrow/record_batch.h>
-#include <arrow/type.h>
-#include <parquet/arrow/reader.h>
-#include <parquet/arrow/writer.h>
-#include <parquet/exception.h>
-#include <parquet/properties.h>
+// Parquet by the library pilum_parquet, loaded when the first Parquet file is met.
+#include <dlfcn.h>
 
-#include "pilum/ingest/inputs.h"
-#include "pilum/ingest/sinks.h"
+#include "pilum/ingest/parquet_plugin.h"
 
 namespace pilum::ingest {
 namespace {
 
-// Keeps the Parquet reader alive beside the stream that it gave.
-class ParquetReader : public arrow::RecordBatchReader {
- public:
-  ParquetReader(std::unique_ptr<parquet::arrow::FileReader> file, std::shared_ptr<arrow::RecordBatchReader> batches)
-      : file_(std::move(file)), batches_(std::move(batches)) {}
-  std::shared_ptr<arrow::Schema> schema() const override { return batches_->schema(); }
-  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {
-    try {
-      return batches_->ReadNext(out);
-    } catch (const std::exception& e) {
-      return Status::SerializationError(e.what());
-    }
+Result<const ParquetPlugin*> Load() {
+  // By name alone: the loader looks where the calling binary's run path says (beside it, or in the build tree).
+  void* library = ::dlopen(kParquetPluginFile, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* why = ::dlerror();
+    return Unsupported("Parquet needs {}, which did not load ({}); install Pilum whole", kParquetPluginFile,
+                       why ? why : "no reason given");
   }
-
- private:
-  std::unique_ptr<parquet::arrow::FileReader> file_;
-  std::shared_ptr<arrow::RecordBatchReader> batches_;
-};
-
-class ParquetSink : public TableSink {
- public:
-  ParquetSink(std::shared_ptr<arrow::io::OutputStream> out, std::unique_ptr<parquet::arrow::FileWriter> writer)
-      : out_(std::move(out)), writer_(std::move(writer)) {}
-  Status Write(const arrow::RecordBatch& batch) override { return writer_->WriteRecordBatch(batch); }
-  Status Close() override {
-    PILUM_RETURN_NOT_OK(writer_->Close());
-    return out_->Close();
+  const auto* plugin = static_cast<const ParquetPlugin*>(::dlsym(library, kParquetPluginSymbol));
+  if (!plugin || std::string_view(plugin->version) != kParquetPluginVersion) {
+    return Unsupported("{} is not of Pilum {}; install Pilum whole", kParquetPluginFile, kParquetPluginVersion);
   }
+  return plugin;  // never unloaded: its readers and their threads may live until the process ends
+}
 
- private:
-  std::shared_ptr<arrow::io::OutputStream> out_;
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
-};
+Result<const ParquetPlugin*> Plugin() {
+  static const Result<const ParquetPlugin*> loaded = Load();
+  return loaded;
+}
 
 }  // namespace
 
 Result<ReaderPtr> OpenParquet(const LocalInput& input, const IngestOptions& options, const ReadContext& ctx) {
-  try {
-    PILUM_ASSIGN_OR_RETURN(auto file, arrow::io::ReadableFile::Open(input.path, ctx.memory_pool()));
-    parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-    properties.set_batch_size(options.batch_rows);
-    properties.set_pre_buffer(false);  // columns are read as they are decoded: memory stays with the batch
-    parquet::ReaderProperties reading(ctx.memory_pool());
-    reading.enable_buffered_stream();
-    parquet::arrow::FileReaderBuilder builder;
-    PILUM_RETURN_NOT_OK(builder.Open(file, reading));
-    std::unique_ptr<parquet::arrow::FileReader> reader;
-    PILUM_RETURN_NOT_OK(builder.memory_pool(ctx.memory_pool())->properties(properties)->Build(&reader));
-    PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatchReader> batches, reader->GetRecordBatchReader());
-    return std::make_shared<ParquetReader>(std::move(reader), std::move(batches));
-  } catch (const std::exception& e) {
-    return Status::SerializationError(e.what());
-  }
+  PILUM_ASSIGN_OR_RETURN(const ParquetPlugin* plugin, Plugin());
+  return plugin->open(input, options, ctx);
 }
 
-Result<std::unique_ptr<TableSink>> MakeParquetSink(std::shared_ptr<arrow::io::OutputStream> out,
-                                                   std::shared_ptr<arrow::Schema> schema) {
-  try {
-    auto properties = parquet::WriterProperties::Builder().compression(parquet::Compression::ZSTD)->build();
-    auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
-    PILUM_ASSIGN_OR_RETURN(auto writer, parquet::arrow::FileWriter::Open(*schema, arrow::default_memory_pool(), out,
-                                                                         properties, arrow_properties));
-    return std::make_unique<ParquetSink>(std::move(out), std::move(writer));
-  } catch (const std::exception& e) {
-    return Status::NotImplemented(e.what());
-  }
+Result<std::unique_ptr<TableSink>> MakeParquetSink(OutputPtr out, std::shared_ptr<arrow::Schema> schema) {
+  PILUM_ASSIGN_OR_RETURN(const ParquetPlugin* plugin, Plugin());
+  return plugin->make_sink(std::move(out), std::move(schema));
 }
 
 }  // namespace pilum::ingest

@@ -7,7 +7,9 @@
 
 namespace pilum {
 
-// Unicode simple case folding, code point by code point (u_foldCase). Bytes that are not UTF-8 are kept as they are.
+// Unicode simple case folding, code point by code point, of a table of our own (fold_case_data.h). Bytes that are not UTF-8 are
+// kept as they are.
+uint32_t FoldCodePoint(uint32_t point);
 std::string FoldCase(std::string_view text);
 int64_t CountCodePoints(std::string_view text);
 // Bytes of the code point at `at` (1 for a byte that starts none).
