@@ -124,9 +124,12 @@ Result<int> Query(const QueryArgs& args) {
   auto snapshot = OpenQuerySource(args, session->ctx());
   if (!snapshot.ok()) return AtDeadline(snapshot.status(), args, nullptr, *session);
   PILUM_ASSIGN_OR_RETURN(BoundQuery query, BindQuery(args.sql, **snapshot, params));
-  if (args.limit) query.limit = std::min(*args.limit, query.limit.value_or(UINT64_MAX));
+  if (args.limit) query.CapLimit(*args.limit);
   QueryOptions options;
   options.use_index = !args.no_index;
+  if (!run.memory_limit.empty()) {
+    PILUM_ASSIGN_OR_RETURN(options.memory_limit, ParseBytes(run.memory_limit));
+  }
   PILUM_ASSIGN_OR_RETURN(auto result, RunQuery(*snapshot, std::move(query), options, session->ctx()));
   Status drained = Drain(*result, args);
   if (!args.stats.empty()) PrintStats(result->counts(), *session);
@@ -143,15 +146,18 @@ Result<int> Query(const QueryArgs& args) {
 
 void AddQueryCommand(CLI::App& app, Action* action) {
   auto args = std::make_shared<QueryArgs>();
-  CLI::App* query =
-      app.add_subcommand("query", "Filtered reads: a SELECT, or a predicate alone, over a dataset or a Lance file");
+  CLI::App* query = app.add_subcommand("query", "A SELECT, or a predicate alone, over a dataset or a Lance file");
   query->footer(
       "Examples:\n"
       "  pilum query lake/flights \"SELECT carrier, dep_delay FROM t WHERE month = 2 AND dep_delay > 600 LIMIT 10\"\n"
+      "  pilum query lake/flights \"SELECT carrier, COUNT(*) AS n, AVG(dep_delay) FROM t GROUP BY carrier ORDER BY n "
+      "DESC\"\n"
       "  pilum query flights.lance 'tailnum = ?' --param N14228 --format jsonl\n"
       "  pilum query lake/flights \"origin = :o AND day = :d\" --param o=JFK --param d:int=7 --explain");
   query->add_option("source", args->source, "STORE/DATASET, or a Lance file")->required()->type_name("SOURCE");
-  query->add_option("sql", args->sql, "SELECT columns [FROM t] [WHERE predicate] [LIMIT n], or a predicate")
+  query
+      ->add_option("sql", args->sql,
+                   "SELECT … [FROM t] [WHERE …] [GROUP BY …] [HAVING …] [ORDER BY …] [LIMIT n], or a predicate")
       ->required()
       ->type_name("SQL");
   query

@@ -115,11 +115,13 @@ class PySnapshot {
   }
 
   std::shared_ptr<PyQueryResult> Query(const std::string& sql, nb::handle params, bool use_index,
-                                       std::optional<double> timeout, std::optional<uint64_t> batch_rows) const {
+                                       std::optional<double> timeout, std::optional<uint64_t> batch_rows,
+                                       std::optional<uint64_t> memory_limit) const {
     Params values = ParamsFromPython(params);
     QueryOptions options;
     options.use_index = use_index;
     if (batch_rows) options.limits.rows = *batch_rows;
+    if (memory_limit) options.memory_limit = *memory_limit;
     if (options.limits.rows == 0) Raise(UsageError("batch_size must be at least 1"));
     auto state = std::make_shared<QueryState>();
     state->snapshot = snapshot_;
@@ -228,7 +230,7 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("num_units", &PySnapshot::num_units)
       .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(),
            nb::arg("use_index") = true, nb::arg("timeout").none() = nb::none(),
-           nb::arg("batch_size").none() = nb::none());
+           nb::arg("batch_size").none() = nb::none(), nb::arg("memory_limit").none() = nb::none());
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
       .def_static("open", &PyPartStore::Open, nb::arg("uri"))

@@ -103,6 +103,14 @@ class Arith : public ValueExpr {
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto a, EvalPlain(*a_, in));
     PILUM_ASSIGN_OR_RETURN(auto b, EvalPlain(*b_, in));
+    PILUM_ASSIGN_OR_RETURN(auto result, Compute(in, a, b));
+    PILUM_RETURN_NOT_OK(CheckHasValues(in, *result, {a.get(), b.get()}, ToString()));
+    return result;
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::Array>> Compute(EvalContext& in, const std::shared_ptr<arrow::Array>& a,
+                                                const std::shared_ptr<arrow::Array>& b) const {
     std::vector<std::optional<Value>> out(static_cast<size_t>(in.rows));
     auto each = [&](auto one) {
       for (int64_t i = 0; i < in.rows; ++i) {
@@ -156,7 +164,6 @@ class Arith : public ValueExpr {
     return MakeArrayOf(type(), out);
   }
 
- private:
   static Result<std::vector<double>> AsFloats(const arrow::Array& a) {
     if (arrow::is_floating(a.type_id())) return FloatsOf(a);
     std::vector<double> out(static_cast<size_t>(a.length()));

@@ -31,7 +31,7 @@ struct Expr {
     kBool,    // flag
     kNull,
     kTyped,   // name: DATE, TIME, TIMESTAMP or INTERVAL; text
-    kParam,   // text, flag: :name
+    kParam,   // text: "?1" of the first ?, else number or name; flag: :name
     kColumn,  // parts
     kAnd,
     kOr,        // args, two or more
@@ -63,23 +63,33 @@ struct Expr {
 
 struct SelectItem {
   bool star = false;
-  ExprPtr expr;       // of a plain column
+  ExprPtr expr;       // of a star: the name before it, if any
   std::string alias;  // empty: none
   size_t pos = 0;
 };
 
+struct OrderItem {
+  ExprPtr expr;
+  bool descending = false, nulls_first = false;
+};
+
 struct Statement {
   bool bare_predicate = false;
+  bool distinct = false;
   std::vector<SelectItem> items;
   std::vector<NamePart> source_names;  // the FROM name and its alias, where given
   ExprPtr where;                       // may be null
-  ExprPtr limit, offset;               // a number or a parameter
+  std::vector<ExprPtr> group_by;
+  ExprPtr having;  // may be null
+  std::vector<OrderItem> order_by;
+  ExprPtr limit, offset;      // a number or a parameter
+  size_t question_marks = 0;  // parameters written as ?
 };
 
 // One SELECT or one bare predicate, to the end of the text. Errors: kQuery "at N: …", kUnsupported for what is known but
 // not built yet.
 Result<Statement> ParseStatement(std::string_view sql);
-// A predicate only; a SELECT is an error.
-Result<ExprPtr> ParsePredicate(std::string_view sql);
+// A predicate only (Statement::where); a SELECT is an error.
+Result<Statement> ParsePredicate(std::string_view sql);
 
 }  // namespace pilum

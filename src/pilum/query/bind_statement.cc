@@ -5,6 +5,7 @@
 
 #include "pilum/query/binder.h"
 #include "pilum/query/query.h"
+#include "pilum/query/select/select.h"
 
 namespace pilum {
 namespace {
@@ -24,6 +25,7 @@ Result<uint64_t> BindCount(Binder* binder, const Expr& e, const char* clause) {
   return static_cast<uint64_t>(n->value);
 }
 
+// Plain columns: what the query returns is what it reads.
 Status AddAll(const arrow::Schema& schema, size_t pos, BoundQuery* out) {
   for (const auto& f : schema.fields()) {
     if (schema.GetAllFieldIndices(f->name()).size() > 1) {
@@ -63,6 +65,8 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
   out.bare_predicate = s.bare_predicate;
   if (s.bare_predicate) {
     PILUM_RETURN_NOT_OK(AddAll(schema, 1, &out));
+  } else if (NeedsTail(s)) {
+    PILUM_RETURN_NOT_OK(BindSelect(s, schema, params, &out));
   } else {
     PILUM_RETURN_NOT_OK(BindItems(s, schema, binder, &out));
   }
@@ -76,7 +80,13 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
   if (s.offset) {
     PILUM_ASSIGN_OR_RETURN(out.offset, BindCount(&binder, *s.offset, "OFFSET"));
   }
-  PILUM_RETURN_NOT_OK(binder.CheckParamsUsed());
+  PILUM_RETURN_NOT_OK(CheckParams(s.question_marks, params));
+  if (out.tail && TakesAllRows(*out.tail)) {
+    auto tail = std::make_shared<SelectTail>(*out.tail);
+    tail->limit = std::exchange(out.limit, std::nullopt);  // of what comes out, not of what is read
+    tail->offset = std::exchange(out.offset, 0);
+    out.tail = std::move(tail);
+  }
   std::set<std::string> used;
   auto check = [&](const FieldPath& path) -> Status {
     if (!used.insert(path.steps[0]).second) return Status::OK();
@@ -90,16 +100,26 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
 Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql, const arrow::Schema& schema,
                                                             const Params& params) {
   PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
-  PILUM_ASSIGN_OR_RETURN(ExprPtr e, ParsePredicate(sql));
+  PILUM_ASSIGN_OR_RETURN(Statement s, ParsePredicate(sql));
   Binder binder(schema, params);
-  PILUM_ASSIGN_OR_RETURN(BoolPtr root, binder.BindBool(*e));
-  PILUM_RETURN_NOT_OK(binder.CheckParamsUsed());
+  PILUM_ASSIGN_OR_RETURN(BoolPtr root, binder.BindBool(*s.where));
+  PILUM_RETURN_NOT_OK(CheckParams(s.question_marks, params));
   return MakeBoundPredicate(std::move(root), binder.columns(), std::string(sql));
 }
 
-Status Binder::CheckParamsUsed() const {
-  if (next_param_ > 0 && next_param_ < params_.positional.size()) {
-    return QueryError("{} values were bound, but the text has {} '?'", params_.positional.size(), next_param_);
+void BoundQuery::CapLimit(uint64_t rows) {
+  if (!tail || !TakesAllRows(*tail)) {
+    limit = std::min(rows, limit.value_or(UINT64_MAX));
+    return;
+  }
+  auto capped = std::make_shared<SelectTail>(*tail);
+  capped->limit = std::min(rows, tail->limit.value_or(UINT64_MAX));
+  tail = std::move(capped);
+}
+
+Status CheckParams(size_t question_marks, const Params& params) {
+  if (question_marks > 0 && question_marks < params.positional.size()) {
+    return QueryError("{} values were bound, but the text has {} '?'", params.positional.size(), question_marks);
   }
   return Status::OK();
 }

@@ -42,7 +42,7 @@ Result<Operand> Binder::Fold(Operand o, bool constant) const {
   if (!constant || o.literal) return o;
   auto batch = arrow::RecordBatch::Make(arrow::schema({}), 1, arrow::ArrayVector{});
   ReadContext ctx;
-  EvalContext in{*batch, ctx, 1, {}};
+  EvalContext in{*batch, ctx, 1, {}, strict_};
   if (o.boolean) {
     PILUM_ASSIGN_OR_RETURN(Tri t, o.boolean->Eval(in));
     Literal l;
@@ -167,10 +167,11 @@ Result<Literal> Binder::BindParam(const Expr& e) {
     if (it == params_.named.end()) return ErrorAt(e.pos, "no value was bound to :{}", e.text);
     scalar = it->second;
   } else {
-    size_t at = e.text == "?" ? next_param_++ : static_cast<size_t>(std::stoul(e.text)) - 1;
+    const bool mark = e.text[0] == '?';
+    const size_t at = static_cast<size_t>(std::stoul(e.text.substr(mark))) - 1;
     if (at >= params_.positional.size()) {
-      return ErrorAt(e.pos, "no value was bound to {} ({} given)",
-                     e.text == "?" ? fmt::format("? number {}", at + 1) : "$" + e.text, params_.positional.size());
+      return ErrorAt(e.pos, "no value was bound to {} ({} given)", (mark ? "? number " : "$") + e.text.substr(mark),
+                     params_.positional.size());
     }
     scalar = params_.positional[at];
   }
@@ -273,6 +274,9 @@ Result<Operand> Binder::BindCast(const Expr& e) {
   if (o.literal && o.literal->kind != Literal::Kind::kList && DomainOf(*type) != Domain::kText) {
     // In WHERE an impossible cast is NULL, and so it is in TRY_CAST.
     PILUM_ASSIGN_OR_RETURN(auto value, CastLiteral(*o.literal, type));
+    if (!value && strict_ && !e.flag && o.literal->kind != Literal::Kind::kNull) {
+      return ErrorAt(e.pos, "{} is no value of type {}; TRY_CAST gives NULL", o.literal->ToString(), type->ToString());
+    }
     Literal l;
     if (value) {
       PILUM_ASSIGN_OR_RETURN(l, LiteralOfValue(*value, type, e.pos, true));
@@ -283,14 +287,18 @@ Result<Operand> Binder::BindCast(const Expr& e) {
     return Operand{std::move(l), nullptr, nullptr, e.pos};
   }
   PILUM_ASSIGN_OR_RETURN(ValuePtr v, AsValue(o));
-  auto cast = MakeCast(std::move(v), std::move(type));
+  auto cast = MakeCast(std::move(v), std::move(type), e.flag);
   if (!cast.ok()) return WithContext(fmt::format("at {}", e.pos), cast.status());
   return Operand{std::nullopt, std::move(*cast), nullptr, e.pos};
 }
 
 Result<Operand> Binder::BindCall(const Expr& e) {
   std::vector<Operand> args;
-  if (e.flag) return NotYetAt(e.pos, "DISTINCT in a call is");
+  if (IsAggregate(e.name)) {
+    return ErrorAt(e.pos, "{} is an aggregate: it may stand in SELECT, HAVING and ORDER BY, not inside another",
+                   e.name);
+  }
+  if (e.flag) return ErrorAt(e.pos, "DISTINCT belongs to aggregates; {} is none", e.name);
   for (const auto& arg : e.args) {
     PILUM_ASSIGN_OR_RETURN(Operand o, BindOperand(*arg));
     args.push_back(std::move(o));

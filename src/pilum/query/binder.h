@@ -30,7 +30,9 @@ struct ResolvedColumn {
 
 class Binder {
  public:
-  Binder(const arrow::Schema& schema, const Params& params) : schema_(schema), params_(params) {}
+  // `strict`: of SELECT, where an overflow, a division by zero or an impossible cast is an error instead of NULL.
+  Binder(const arrow::Schema& schema, const Params& params, bool strict = false)
+      : schema_(schema), params_(params), strict_(strict) {}
   void AddSourceName(const NamePart& name) { source_names_.push_back(name.text); }
 
   Result<BoolPtr> BindBool(const Expr& e);
@@ -41,7 +43,8 @@ class Binder {
 
   // Columns met so far, in order of appearance; none lies inside another.
   std::vector<FieldPath> columns() const;
-  Status CheckParamsUsed() const;
+  // As they were met: with repeats, and parents beside children.
+  const std::vector<FieldPath>& all_columns() const { return columns_; }
 
   // Used by functions: a bound operand as a value (literals by their default type), and errors with a place.
   Result<ValuePtr> AsValue(const Operand& o) const;
@@ -73,8 +76,13 @@ class Binder {
   const Params& params_;
   std::vector<std::string> source_names_ = {"t"};
   std::vector<FieldPath> columns_;
-  size_t next_param_ = 0;
+  const bool strict_;
 };
+
+// As many positional values as the text has '?', where it has any.
+Status CheckParams(size_t question_marks, const Params& params);
+
+bool IsAggregate(const std::string& name);  // lower case (query/select/bind_select.cc)
 
 // functions.cc
 // Binds name(args); an unknown name is an error that lists near ones.
@@ -85,7 +93,7 @@ Result<ValuePtr> MakeNegate(ValuePtr a);
 Result<ValuePtr> MakeMonths(ValuePtr a, int64_t months);  // calendar months on the wall clock of the zone
 Result<ValuePtr> MakeConcat(std::vector<ValuePtr> parts, bool skip_null);
 Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size_t pos);
-Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type);
+Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type, bool try_cast = false);
 // The type all branches can take: equal ones, or the smallest numeric that holds both kinds.
 Result<std::shared_ptr<arrow::DataType>> CommonType(const std::vector<Operand>& operands, size_t pos);
 // conditions[i] true first gives results[i]; else the last result (there is one more).

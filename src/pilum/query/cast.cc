@@ -51,8 +51,8 @@ const std::vector<NamedType>& Types() {
 
 class Cast : public ValueExpr {
  public:
-  Cast(ValuePtr value, std::shared_ptr<arrow::DataType> type, std::shared_ptr<const Zone> zone)
-      : ValueExpr(std::move(type)), value_(std::move(value)), zone_(std::move(zone)) {}
+  Cast(ValuePtr value, std::shared_ptr<arrow::DataType> type, std::shared_ptr<const Zone> zone, bool try_cast)
+      : ValueExpr(std::move(type)), value_(std::move(value)), zone_(std::move(zone)), try_(try_cast) {}
   std::string ToString() const override {
     return fmt::format("CAST({} AS {})", value_->ToString(), type()->ToString());
   }
@@ -77,12 +77,15 @@ class Cast : public ValueExpr {
       PILUM_ASSIGN_OR_RETURN(Literal l, LiteralOfValue(*v, array->type(), 0, true));
       PILUM_ASSIGN_OR_RETURN(out[static_cast<size_t>(i)], CastLiteral(l, type()));
     }
-    return MakeArrayOf(type(), out);
+    PILUM_ASSIGN_OR_RETURN(auto result, MakeArrayOf(type(), out));
+    if (!try_) PILUM_RETURN_NOT_OK(CheckHasValues(in, *result, {array.get()}, ToString()));
+    return result;
   }
 
  private:
   ValuePtr value_;
   std::shared_ptr<const Zone> zone_;  // of the value, where the result is on its wall clock
+  bool try_;
 };
 
 }  // namespace
@@ -123,10 +126,11 @@ Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size
   return ErrorAt(pos, "there is no type '{}'{}", word, NearNames(word, names));
 }
 
-Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type) {
+Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type, bool try_cast) {
   const auto from = PlainType(value->type());
   if (from->Equals(*type)) return value;
-  if (from->id() == arrow::Type::NA) return std::make_shared<Cast>(std::move(value), std::move(type), nullptr);
+  if (from->id() == arrow::Type::NA)
+    return std::make_shared<Cast>(std::move(value), std::move(type), nullptr, try_cast);
   const Domain a = DomainOf(*from), b = DomainOf(*type);
   if (a == Domain::kNone) return Unsupported("CAST of {} is not supported yet", from->ToString());
   auto is_number = [](const arrow::DataType& t) {
@@ -147,7 +151,7 @@ Result<ValuePtr> MakeCast(ValuePtr value, std::shared_ptr<arrow::DataType> type)
   if (!zone_of(*from).empty() && temporal_b && zone_of(*type).empty()) {
     PILUM_ASSIGN_OR_RETURN(zone, Zone::Load(zone_of(*from)));
   }
-  return std::make_shared<Cast>(std::move(value), std::move(type), std::move(zone));
+  return std::make_shared<Cast>(std::move(value), std::move(type), std::move(zone), try_cast);
 }
 
 }  // namespace pilum

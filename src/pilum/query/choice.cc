@@ -29,23 +29,66 @@ std::shared_ptr<arrow::DataType> WithoutView(const std::shared_ptr<arrow::DataTy
   return t;
 }
 
+// The active rows of `in`, narrowed while this lives, as before afterwards.
+class ActiveRows {
+ public:
+  explicit ActiveRows(EvalContext* in) : in_(in), before_(in->active) {
+    if (!in->strict) return;
+    words_ = before_ ? *before_ : std::vector<uint64_t>(WordsFor(in->rows), ~uint64_t{0});
+    in->active = &words_;
+  }
+  ~ActiveRows() { in_->active = before_; }
+  ActiveRows(const ActiveRows&) = delete;
+
+  std::vector<uint64_t> And(const std::vector<uint64_t>& rows) const {
+    std::vector<uint64_t> out = words_;
+    for (size_t w = 0; w < out.size(); ++w) out[w] &= rows[w];
+    return out;
+  }
+  void Keep(const std::vector<uint64_t>& rows, bool inverted = false) {
+    for (size_t w = 0; w < words_.size(); ++w) words_[w] &= inverted ? ~rows[w] : rows[w];
+  }
+
+ private:
+  EvalContext* in_;
+  const std::vector<uint64_t>* before_;
+  std::vector<uint64_t> words_;
+};
+
+Result<std::shared_ptr<arrow::Array>> EvalIn(const ValueExpr& value, EvalContext& in,
+                                             const std::vector<uint64_t>& rows) {
+  const auto* before = in.active;
+  if (in.strict) in.active = &rows;
+  auto result = EvalPlain(value, in);
+  in.active = before;
+  return result;
+}
+
 class Choice : public ValueExpr {
  public:
   Choice(std::vector<BoolPtr> conditions, std::vector<ValuePtr> results, std::shared_ptr<arrow::DataType> type)
       : ValueExpr(std::move(type)), conditions_(std::move(conditions)), results_(std::move(results)) {}
   std::string ToString() const override { return fmt::format("CASE with {} branches", results_.size()); }
 
+  // A condition is asked of the rows that no earlier one took, a result of the rows that chose it (strict errors only).
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
-    PILUM_ASSIGN_OR_RETURN(auto out, EvalPlain(*results_.back(), in));
-    for (size_t i = conditions_.size(); i-- > 0;) {
+    ActiveRows rest(&in);
+    arrow::ArrayVector chosen, results;
+    for (size_t i = 0; i < conditions_.size(); ++i) {
       PILUM_RETURN_NOT_OK(in.ctx.Check());
       PILUM_ASSIGN_OR_RETURN(Tri t, conditions_[i]->Eval(in));
-      Tri chosen = Tri::Constant(in.rows, false);  // NULL chooses as FALSE does
-      chosen.is_true = t.is_true;
-      for (size_t w = 0; w < chosen.is_true.size(); ++w) chosen.is_false[w] &= ~chosen.is_true[w];
-      PILUM_ASSIGN_OR_RETURN(auto condition, chosen.ToArray());
-      PILUM_ASSIGN_OR_RETURN(auto result, EvalPlain(*results_[i], in));
-      PILUM_ASSIGN_OR_RETURN(arrow::Datum d, arrow::compute::IfElse(condition, result, out));
+      t.is_false = t.is_true;  // NULL chooses as FALSE does
+      for (uint64_t& w : t.is_false) w = ~w;
+      if (in.rows % 64 != 0) t.is_false.back() &= (uint64_t{1} << (in.rows % 64)) - 1;
+      PILUM_ASSIGN_OR_RETURN(auto condition, t.ToArray());
+      chosen.push_back(std::move(condition));
+      PILUM_ASSIGN_OR_RETURN(auto result, EvalIn(*results_[i], in, rest.And(t.is_true)));
+      results.push_back(std::move(result));
+      rest.Keep(t.is_false);
+    }
+    PILUM_ASSIGN_OR_RETURN(auto out, EvalPlain(*results_.back(), in));
+    for (size_t i = chosen.size(); i-- > 0;) {
+      PILUM_ASSIGN_OR_RETURN(arrow::Datum d, arrow::compute::IfElse(chosen[i], results[i], out));
       out = d.make_array();
     }
     return out;
@@ -62,10 +105,12 @@ class Coalesce : public ValueExpr {
       : ValueExpr(std::move(type)), values_(std::move(values)) {}
   std::string ToString() const override { return fmt::format("coalesce({}, …)", values_[0]->ToString()); }
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
+    ActiveRows rest(&in);
     std::vector<arrow::Datum> arrays;
     for (const auto& v : values_) {
       PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*v, in));
       arrays.emplace_back(array);
+      if (in.strict) rest.Keep(Tri::FromMatches(*array, std::vector<uint64_t>(WordsFor(in.rows), 0)).is_false, true);
     }
     PILUM_ASSIGN_OR_RETURN(arrow::Datum d, arrow::compute::CallFunction("coalesce", arrays));
     return d.make_array();

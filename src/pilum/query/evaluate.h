@@ -37,7 +37,14 @@ struct EvalContext {
   ReadContext& ctx;
   int64_t rows;
   std::map<FieldPath, std::shared_ptr<arrow::Array>> columns;
+  bool strict = false;  // of SELECT: a row without a value where its arguments have one is an error
+  // The rows that a branch was chosen for; null: all. Others are computed too, but are no errors.
+  const std::vector<uint64_t>* active = nullptr;
 };
+
+// Strict: the error for the first active row that has no value in `result` while all of `arguments` have one.
+Status CheckHasValues(const EvalContext& in, const arrow::Array& result,
+                      std::initializer_list<const arrow::Array*> arguments, const std::string& expression);
 
 class ValueExpr {
  public:

@@ -27,6 +27,27 @@ Result<std::shared_ptr<arrow::Array>> EvalPlain(const ValueExpr& value, EvalCont
   return Plain(std::move(array));
 }
 
+Status CheckHasValues(const EvalContext& in, const arrow::Array& result,
+                      std::initializer_list<const arrow::Array*> arguments, const std::string& expression) {
+  if (!in.strict || result.null_count() == 0) return Status::OK();
+  for (int64_t i = 0; i < result.length(); ++i) {
+    if (result.IsValid(i)) continue;
+    if (in.active && !((*in.active)[static_cast<size_t>(i / 64)] >> (i % 64) & 1)) continue;
+    if (!std::all_of(arguments.begin(), arguments.end(), [&](const auto* a) { return a->IsValid(i); })) continue;
+    std::string values;
+    for (const auto* a : arguments) {
+      PILUM_ASSIGN_OR_RETURN(auto v, ValueAt(*a, i));
+      values += (values.empty() ? "" : ", ") + v->ToString();
+    }
+    return QueryError(
+        "{} has no value for {}: an overflow, a division by zero or an impossible cast; leave such rows out with "
+        "WHERE, "
+        "or use CASE, NULLIF or TRY_CAST",
+        expression, values);
+  }
+  return Status::OK();
+}
+
 Result<std::shared_ptr<arrow::Array>> StepInto(const std::shared_ptr<arrow::Array>& array, const std::string& name) {
   // Rebuilds a list around the stepped-into items: same offsets, same nulls.
   auto around = [&](auto type_of, const auto& list) -> Result<std::shared_ptr<arrow::Array>> {

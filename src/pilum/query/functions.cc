@@ -141,13 +141,8 @@ const std::vector<Entry>& Table() {
 }  // namespace
 
 Result<Operand> BindFunction(const Binder& binder, const Expr& call, std::vector<Operand> args) {
-  static constexpr const char* kLater[] = {"json_get",      "json_get_string",
-                                           "json_get_int",  "json_get_float",
-                                           "json_get_bool", "json_extract",
-                                           "json_exists",   "count",
-                                           "sum",           "min",
-                                           "max",           "avg",
-                                           "median"};
+  static constexpr const char* kLater[] = {"json_get",      "json_get_string", "json_get_int", "json_get_float",
+                                           "json_get_bool", "json_extract",    "json_exists"};
   for (const char* later : kLater) {
     if (call.name == later) return NotYetAt(call.pos, "the function {} is", call.name);
   }

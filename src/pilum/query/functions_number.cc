@@ -24,7 +24,9 @@ class Rounding : public ValueExpr {
       out[static_cast<size_t>(i)] =
           v->domain() == Domain::kFloat ? OfFloat(v->as_float()) : OfExact(*v, *array->type());
     }
-    return MakeArrayOf(type(), out);
+    PILUM_ASSIGN_OR_RETURN(auto result, MakeArrayOf(type(), out));
+    PILUM_RETURN_NOT_OK(CheckHasValues(in, *result, {array.get()}, ToString()));
+    return result;
   }
 
  private:

@@ -128,7 +128,7 @@ class Lexer {
     char c = Peek();
     ++at_;
     if (c == '?') {
-      Add(Token::Kind::kParam, "?");
+      Add(Token::Kind::kParam, fmt::format("?{}", ++question_marks_));
       return Status::OK();
     }
     std::string word;
@@ -165,7 +165,7 @@ class Lexer {
   }
 
   std::string_view sql_;
-  size_t at_ = 0, start_ = 0;
+  size_t at_ = 0, start_ = 0, question_marks_ = 0;
   std::vector<Token> tokens_;
 };
 

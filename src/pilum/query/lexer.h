@@ -18,7 +18,7 @@ struct Token {
     kText,        // '…', unescaped
     kBinary,      // X'00ff', as bytes
     kNumber,      // as written
-    kParam,       // "?", "1" of $1, or the name of :name
+    kParam,       // "?1" of the first ?, "1" of $1, or the name of :name
     kOp,          // one of = == <> != < <= > >= + - * / % || ( ) [ ] , . :: ; ^
   };
   Kind kind = Kind::kEnd;

@@ -13,26 +13,20 @@ bool IsClauseWord(const Token& t) {
   return std::find(std::begin(kWords), std::end(kWords), upper) != std::end(kWords);
 }
 
-Status CheckEnd(const Parser& p) {
+Status CheckEnd(const Parser& p, bool select) {
   const Token& t = p.Peek();
   if (t.kind == Token::Kind::kEnd) return Status::OK();
   if (t.Is(";")) return ErrorAt(t.pos, "one statement only; nothing may follow it, not even ';'");
   if (t.Is("^")) return ErrorAt(t.pos, "'^' is not an operator here");
-  for (const char* word : {"GROUP", "ORDER", "HAVING"}) {
-    if (t.IsWord(word)) return NotYetAt(t.pos, "{} is", word);
+  for (const char* word : {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"}) {
+    if (!select || !t.IsWord(word)) continue;
+    return ErrorAt(t.pos, "{} cannot stand here; the order is SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
+                   word);
   }
   for (const char* word : {"UNION", "JOIN", "INTERSECT", "EXCEPT", "WINDOW"}) {
     if (t.IsWord(word)) return ErrorAt(t.pos, "{} is not part of this language: one SELECT over one source", word);
   }
   return ErrorAt(t.pos, "the statement should end before '{}'", t.text);
-}
-
-bool IsAggregate(const std::string& name) {
-  for (const char* a : {"count", "sum", "min", "max", "avg", "median", "stddev", "variance", "any_value", "first",
-                        "last", "approx_count_distinct", "approx_percentile", "approx_top_k"}) {
-    if (name == a) return true;
-  }
-  return false;
 }
 
 Result<SelectItem> ParseItem(Parser* p) {
@@ -53,10 +47,6 @@ Result<SelectItem> ParseItem(Parser* p) {
     return item;
   }
   PILUM_ASSIGN_OR_RETURN(item.expr, p->ParseExpr());
-  if (item.expr->kind == Expr::Kind::kCall && IsAggregate(item.expr->name)) {
-    return NotYetAt(item.pos, "the aggregate {} is", Upper(item.expr->name));
-  }
-  if (item.expr->kind != Expr::Kind::kColumn) return NotYetAt(item.pos, "an expression in SELECT is");
   bool as = p->TakeWord("AS");
   const Token& t = p->Peek();
   if (t.kind == Token::Kind::kQuotedName || (t.kind == Token::Kind::kName && (as || !IsClauseWord(t)))) {
@@ -99,13 +89,42 @@ Result<ExprPtr> ParseCount(Parser* p, const char* clause) {
   return e;
 }
 
+Status ParseGroupBy(Parser* p, Statement* s) {
+  p->Next();
+  PILUM_RETURN_NOT_OK(p->ExpectWord("BY"));
+  do {
+    PILUM_ASSIGN_OR_RETURN(ExprPtr e, p->ParseExpr());
+    s->group_by.push_back(std::move(e));
+  } while (p->TakeOp(","));
+  return Status::OK();
+}
+
+Status ParseOrderBy(Parser* p, Statement* s) {
+  p->Next();
+  PILUM_RETURN_NOT_OK(p->ExpectWord("BY"));
+  do {
+    OrderItem item;
+    PILUM_ASSIGN_OR_RETURN(item.expr, p->ParseExpr());
+    item.descending = p->TakeWord("DESC");
+    if (!item.descending) p->TakeWord("ASC");
+    if (p->TakeWord("NULLS")) {
+      item.nulls_first = p->TakeWord("FIRST");
+      if (!item.nulls_first) PILUM_RETURN_NOT_OK(p->ExpectWord("LAST"));
+    }
+    s->order_by.push_back(std::move(item));
+  } while (p->TakeOp(","));
+  return Status::OK();
+}
+
 Result<Statement> ParseSelect(Parser* p) {
   Statement s;
   PILUM_RETURN_NOT_OK(p->ExpectWord("SELECT"));
   // A column may be called distinct: then a comma, a dot or a clause follows.
   if (p->Peek().IsWord("DISTINCT") && !p->Peek(1).Is(",") && !p->Peek(1).Is(".") && !IsClauseWord(p->Peek(1)) &&
       p->Peek(1).kind != Token::Kind::kEnd) {
-    return NotYetAt(p->Peek().pos, "DISTINCT is");
+    p->Next();
+    if (p->Peek().IsWord("ON") && p->Peek(1).Is("(")) return NotYetAt(p->Peek().pos, "DISTINCT ON is");
+    s.distinct = true;
   }
   do {
     PILUM_ASSIGN_OR_RETURN(SelectItem item, ParseItem(p));
@@ -115,6 +134,11 @@ Result<Statement> ParseSelect(Parser* p) {
   if (p->TakeWord("WHERE")) {
     PILUM_ASSIGN_OR_RETURN(s.where, p->ParseExpr());
   }
+  if (p->Peek().IsWord("GROUP")) PILUM_RETURN_NOT_OK(ParseGroupBy(p, &s));
+  if (p->TakeWord("HAVING")) {
+    PILUM_ASSIGN_OR_RETURN(s.having, p->ParseExpr());
+  }
+  if (p->Peek().IsWord("ORDER")) PILUM_RETURN_NOT_OK(ParseOrderBy(p, &s));
   while (true) {
     if (!s.limit && p->TakeWord("LIMIT")) {
       PILUM_ASSIGN_OR_RETURN(s.limit, ParseCount(p, "LIMIT"));
@@ -124,7 +148,7 @@ Result<Statement> ParseSelect(Parser* p) {
       break;
     }
   }
-  PILUM_RETURN_NOT_OK(CheckEnd(*p));
+  PILUM_RETURN_NOT_OK(CheckEnd(*p, true));
   return s;
 }
 
@@ -137,26 +161,32 @@ bool StartsSelect(const Parser& p) {
 
 }  // namespace
 
-Result<Statement> ParseStatement(std::string_view sql) {
+namespace {
+
+// A bare predicate, or a SELECT where `select` allows.
+Result<Statement> Parse(std::string_view sql, bool select, const char* empty) {
   PILUM_ASSIGN_OR_RETURN(auto tokens, Lex(sql));
+  if (tokens.front().kind == Token::Kind::kEnd) return ErrorAt(1, "the {} is empty", empty);
+  size_t question_marks = 0;
+  for (const Token& t : tokens) question_marks += t.kind == Token::Kind::kParam && t.text[0] == '?';
   Parser p(std::move(tokens));
-  if (p.Peek().kind == Token::Kind::kEnd) return ErrorAt(1, "the query is empty");
-  if (StartsSelect(p)) return ParseSelect(&p);
   Statement s;
-  s.bare_predicate = true;
-  PILUM_ASSIGN_OR_RETURN(s.where, p.ParseExpr());
-  PILUM_RETURN_NOT_OK(CheckEnd(p));
+  if (StartsSelect(p)) {
+    if (!select) return ErrorAt(p.Peek().pos, "a predicate is expected here, not a SELECT");
+    PILUM_ASSIGN_OR_RETURN(s, ParseSelect(&p));
+  } else {
+    s.bare_predicate = true;
+    PILUM_ASSIGN_OR_RETURN(s.where, p.ParseExpr());
+    PILUM_RETURN_NOT_OK(CheckEnd(p, false));
+  }
+  s.question_marks = question_marks;
   return s;
 }
 
-Result<ExprPtr> ParsePredicate(std::string_view sql) {
-  PILUM_ASSIGN_OR_RETURN(auto tokens, Lex(sql));
-  Parser p(std::move(tokens));
-  if (p.Peek().kind == Token::Kind::kEnd) return ErrorAt(1, "the predicate is empty");
-  if (StartsSelect(p)) return ErrorAt(p.Peek().pos, "a predicate is expected here, not a SELECT");
-  PILUM_ASSIGN_OR_RETURN(ExprPtr e, p.ParseExpr());
-  PILUM_RETURN_NOT_OK(CheckEnd(p));
-  return e;
-}
+}  // namespace
+
+Result<Statement> ParseStatement(std::string_view sql) { return Parse(sql, true, "query"); }
+
+Result<Statement> ParsePredicate(std::string_view sql) { return Parse(sql, false, "predicate"); }
 
 }  // namespace pilum

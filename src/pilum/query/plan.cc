@@ -9,6 +9,7 @@
 #include "pilum/query/narrow.h"
 #include "pilum/query/project.h"
 #include "pilum/query/prune.h"
+#include "pilum/query/select/select.h"
 #include "pilum/source/field_path.h"
 
 namespace pilum {
@@ -125,8 +126,11 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
 
 Result<std::unique_ptr<QueryResult>> RunQuery(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
                                               const QueryOptions& options, const ReadContext& ctx) {
+  auto tail = query.tail;
   PILUM_ASSIGN_OR_RETURN(Plan plan, MakePlan(std::move(snapshot), std::move(query), options));
-  return std::make_unique<RunningQuery>(std::move(plan), ctx);
+  std::unique_ptr<QueryResult> rows = std::make_unique<RunningQuery>(std::move(plan), ctx);
+  if (!tail) return rows;
+  return RunSelect(std::move(rows), std::move(tail), options, ctx);
 }
 
 }  // namespace pilum

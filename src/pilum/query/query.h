@@ -26,6 +26,8 @@ struct Params {
   std::map<std::string, std::shared_ptr<arrow::Scalar>> named;  // :name
 };
 
+struct SelectTail;
+
 // One parsed and bound statement over one schema.
 struct BoundQuery {
   bool bare_predicate = false;                  // the text was a predicate only: all columns
@@ -34,6 +36,12 @@ struct BoundQuery {
   std::shared_ptr<const BoundPredicate> where;  // null: no WHERE
   std::optional<uint64_t> limit;
   uint64_t offset = 0;
+  // What SELECT makes of these rows, where it is more than these columns (query/select/select.h); else null. Then `columns`
+  // are what it needs, and the schema of the answer is its own.
+  std::shared_ptr<const SelectTail> tail;
+
+  // At most `rows` rows of the answer, beside what the text says.
+  void CapLimit(uint64_t rows);
 };
 
 // Parse and bind. Errors are kQuery with the position ("at 17: …"). Uses only `snapshot.schema()` and CheckColumn of the
@@ -46,6 +54,8 @@ Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql
 struct QueryOptions {
   bool use_index = true;  // --no-index: false
   BatchLimits limits;
+  // Bytes that groups, sets of distinct values and rows to be sorted may take; past it the query fails (kMemory).
+  uint64_t memory_limit = uint64_t{8} << 30;
 };
 
 // What each stage did; filled while the query runs, complete when its stream ended. Deterministic.

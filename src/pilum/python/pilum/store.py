@@ -177,8 +177,11 @@ class Store:
         use_index: bool = True,
         timeout: Optional[float] = None,
         batch_size: Optional[int] = None,
+        memory_limit: Optional[int] = None,
     ) -> QueryResult:
-        """Runs ``SELECT … FROM t WHERE … LIMIT …``; ``FROM`` may be left out, and a bare predicate selects all columns.
+        """Runs ``SELECT … FROM t WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …`` with aggregates and expressions.
+
+        ``FROM`` may be left out, and a bare predicate selects all columns.
 
         Parameters
         ----------
@@ -191,10 +194,12 @@ class Store:
             Seconds from now until reading raises ``DeadlineError``.
         batch_size:
             Most rows in a batch.
+        memory_limit:
+            Bytes that groups, distinct values and rows to sort may take before the query fails (default: 8 GiB).
 
         Raises ``QueryError`` for a wrong statement, with the position in it.
         """
-        return QueryResult(self._pinned().query(sql, _params(params), use_index, timeout, batch_size))
+        return QueryResult(self._pinned().query(sql, _params(params), use_index, timeout, batch_size, memory_limit))
 
     def put(
         self,
@@ -264,13 +269,16 @@ def query(
     use_index: bool = True,
     timeout: Optional[float] = None,
     batch_size: Optional[int] = None,
+    memory_limit: Optional[int] = None,
 ) -> QueryResult:
     """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`."""
     path = os.fspath(source)
     if os.path.isdir(path):
-        return Store(path).query(sql, params, use_index=use_index, timeout=timeout, batch_size=batch_size)
+        return Store(path).query(
+            sql, params, use_index=use_index, timeout=timeout, batch_size=batch_size, memory_limit=memory_limit
+        )
     snapshot = _pilum.open_file_snapshot(path)
-    return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size))
+    return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit))
 
 
 __all__ = ["PartInfo", "PutResult", "QueryResult", "Store", "open", "query"]
