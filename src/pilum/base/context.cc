@@ -28,7 +28,7 @@ uint64_t ReadStats::total_decoded() const {
 Status ReadContext::Check() const {
   if (stop.stop_requested()) return MakeError(ErrorKind::kCancelled, "cancelled");
   if (deadline && std::chrono::steady_clock::now() >= *deadline) {
-    return MakeError(ErrorKind::kDeadline, "the deadline passed; raise it (--timeout) or read less");
+    return MakeError(ErrorKind::kDeadline, "the deadline passed; allow more time or read less");
   }
   return Status::OK();
 }

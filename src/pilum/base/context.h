@@ -31,12 +31,20 @@ struct ReadStats {
   std::map<std::string, uint64_t> decoded_;
 };
 
+// Which bytes are held against the checksums of a file that has them (docs/formats/checksums.md).
+enum class Verify : uint8_t {
+  kOff,
+  kReads,  // all that ranged reads fetch
+  kAll,    // what takes pick by address from a mapped file too, at several times their cost
+};
+
 struct ReadContext {
   ReadStats* stats = nullptr;         // may be null: nothing is counted
   arrow::MemoryPool* pool = nullptr;  // null: arrow::default_memory_pool()
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;  // a default token never stops
   int threads = 1;       // most threads this read may use (PILUM_THREADS)
+  Verify verify = Verify::kReads;
 
   // kDeadline or kCancelled once the read must stop; called before each fetch and each page.
   Status Check() const;

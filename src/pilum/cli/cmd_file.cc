@@ -58,6 +58,7 @@ Result<int> Info(const FileArgs& args) {
   out += fmt::format("schema           {} bytes\n", Thousands(info.schema_bytes));
   out += fmt::format("column metadata  {} bytes\n", Thousands(info.column_metadata_bytes));
   out += fmt::format("global buffers   {}\n", info.num_global_buffers);
+  out += fmt::format("checksums        {}\n", info.checksums ? "yes" : "none, or not looked at");
   PILUM_RETURN_NOT_OK(Print(out));
   return kExitOk;
 }
@@ -309,7 +310,7 @@ void AddFileCommands(CLI::App& app, Action* action) {
   AddFile(columns, args);
   columns->add_flag("--pages", args->pages, "One line a page");
 
-  CLI::App* check = Add(group, "check", "Read and decode everything; print every fault (exit code 1 if there is one)",
+  CLI::App* check = Add(group, "check", "Verify, read and decode everything; print every fault (exit code 1 if there is one)",
                         "pilum file check flights.lance other.lance", args, action, Check);
   check->add_option("files", args->files, "Lance files")->required()->type_name("FILE");
 

@@ -36,6 +36,7 @@ void AddRunOptions(CLI::App& command, RunOptions* options) {
       .add_option("--memory-limit", options->memory_limit,
                   "Most memory for rows, e.g. 512MB or 2GB (default: no limit)")
       ->type_name("SIZE");
+  command.add_flag("--no-verify", options->no_verify, "Do not hold files against the checksums in them");
 }
 
 // --- interrupts
@@ -89,6 +90,7 @@ Result<std::unique_ptr<Session>> Session::Make(const RunOptions& options) {
   s->ctx_.stats = &s->stats_;
   s->ctx_.stop = CatchInterrupts();
   s->ctx_.threads = DefaultThreads();
+  if (options.no_verify) s->ctx_.verify = Verify::kOff;
   if (!options.memory_limit.empty()) {
     PILUM_ASSIGN_OR_RETURN(uint64_t limit, ParseBytes(options.memory_limit));
     // Never freed: Arrow's threads that read ahead may hold its buffers after a command has failed.

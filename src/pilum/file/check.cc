@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -50,11 +51,47 @@ bool EndsCheck(const Status& status) {
   return kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline;
 }
 
+// A page and what it is called, by the bytes of one of its buffers.
+struct PageBuffer {
+  ByteRange bytes;
+  int top_level = 0;
+  size_t leaf = 0, page = 0;  // where it is a page of a leaf
+  std::string place;
+};
+
+std::vector<PageBuffer> PageBuffersOf(const OpenFile& file) {
+  std::vector<PageBuffer> out;
+  for (size_t leaf = 0; file.stored.empty() && leaf < file.leaves.size(); ++leaf) {
+    for (size_t page = 0; page < file.columns[leaf].pages.size(); ++page) {
+      for (const ByteRange& b : file.columns[leaf].pages[page]->info().buffers) {
+        if (b.size > 0) out.push_back({b, file.leaves[leaf].top_level, leaf, page, file.PlaceOf(leaf, page)});
+      }
+    }
+  }
+  for (const auto& column : file.stored) {  // version 2.0: pages count entries of their own column
+    uint64_t first = 0;
+    for (size_t page = 0; page < column->pages.size(); ++page) {
+      const PageInfo& info = column->pages[page];
+      const auto place = fmt::format("column '{}' page {} (rows {} to {})", column->name, page, first,
+                                     first + std::max<uint64_t>(1, info.length) - 1);
+      for (const ByteRange& b : info.buffers) {
+        if (b.size > 0) out.push_back({b, -1, 0, page, place});
+      }
+      first += info.length;
+    }
+  }
+  return out;
+}
+
 class Checker {
  public:
-  Checker(const OpenFile& file, ReadContext& ctx) : file_(file), ctx_(ctx) {}
+  Checker(const OpenFile& file, const ReadContext& ctx) : file_(file), ctx_(ctx) {}
 
   Result<std::vector<Status>> Run() {
+    if (file_.checksums && ctx_.verify != Verify::kOff) {
+      PILUM_RETURN_NOT_OK(CheckChecksums());
+      ctx_.verify = Verify::kOff;  // once is enough
+    }
     for (size_t leaf = 0; leaf < file_.leaves.size(); ++leaf) {
       for (size_t page = 0; page < file_.columns[leaf].pages.size(); ++page) {
         PILUM_RETURN_NOT_OK(CheckPage(leaf, page));
@@ -69,14 +106,53 @@ class Checker {
   }
 
  private:
+  // Holds all data against their checksums: one fault a page that a damaged block touches, one for damage elsewhere.
+  Status CheckChecksums() {
+    auto found = file_.checksums->FindDamage(*file_.source, kMaxFaults, ctx_);
+    if (!found.ok()) {
+      if (EndsCheck(found.status())) return found.status();
+      Report(-1, "", found.status());
+      return Status::OK();
+    }
+    if (found->empty()) return Status::OK();
+    const auto pages = PageBuffersOf(file_);
+    std::map<std::string, std::vector<ByteRange>> damaged;  // what it is -> where
+    std::vector<std::string> order;
+    auto add = [&](const std::string& place, const ByteRange& bad) {
+      auto& at = damaged[place];
+      if (at.empty()) order.push_back(place);
+      if (at.empty() || at.back() != bad) at.push_back(bad);
+    };
+    for (const ByteRange& bad : *found) {
+      bool in_page = false;
+      for (const PageBuffer& p : pages) {
+        if (p.bytes.offset >= bad.end() || bad.offset >= p.bytes.end()) continue;
+        in_page = true;
+        add(p.place, bad);
+        if (p.top_level >= 0) condemned_.insert({p.leaf, p.page}), faulty_[p.top_level] = true;
+      }
+      if (!in_page) add("no page (payloads of blobs, another global buffer or padding)", bad);
+    }
+    for (const std::string& place : order) {
+      const auto& at = damaged[place];
+      Report(-1, place,
+             MakeError(ErrorKind::kCorrupt,
+                       fmt::format("bytes {} to {} of the file do not agree with their checksum{}", at[0].offset,
+                                   at[0].end() - 1,
+                                   at.size() > 1 ? fmt::format(", nor do {} more blocks", at.size() - 1) : "")));
+    }
+    return Status::OK();
+  }
+
   Status CheckPage(size_t leaf, size_t number) {
+    if (condemned_.contains({leaf, number})) return Status::OK();
     const OpenColumn& column = file_.columns[leaf];
     const Page& page = *column.pages[number];
     const uint64_t rows = page.num_rows();
     uint64_t fit = std::max<uint64_t>(1, kPieceBytes / EstimateRowBytes(file_, leaf, number));
     for (uint64_t at = 0; at < rows;) {
       uint64_t n = std::min({rows - at, kPieceRows, fit});
-      Status st = CheckPiece(page, at, n);
+      Status st = CheckPiece(leaf, number, at, n);
       if (KindOf(st) == ErrorKind::kMemory && n > 1) {
         fit = n / 2;  // larger than guessed
         continue;
@@ -95,9 +171,9 @@ class Checker {
     return Status::OK();
   }
 
-  Status CheckPiece(const Page& page, uint64_t at, uint64_t n) {
+  Status CheckPiece(size_t leaf, size_t page, uint64_t at, uint64_t n) {
     PILUM_RETURN_NOT_OK(ctx_.Check());
-    PILUM_ASSIGN_OR_RETURN(auto array, DecodePage(file_, page, RowSet::Range(at, at + n), ctx_));
+    PILUM_ASSIGN_OR_RETURN(auto array, DecodePage(file_, leaf, page, RowSet::Range(at, at + n), ctx_));
     if (static_cast<uint64_t>(array->length()) != n) {
       return MakeError(ErrorKind::kCorrupt, fmt::format("{} rows decoded where {} were asked for", array->length(), n));
     }
@@ -142,11 +218,12 @@ class Checker {
     std::string message(status.message());
     const std::string prefix = file_.source->name() + ": ";
     if (message.starts_with(prefix)) message.erase(0, prefix.size());
-    faults_.push_back(status.WithMessage(fmt::format("{}{}: {}", prefix, place, message)));
+    faults_.push_back(status.WithMessage(fmt::format("{}{}{}{}", prefix, place, place.empty() ? "" : ": ", message)));
   }
 
   const OpenFile& file_;
-  ReadContext& ctx_;
+  ReadContext ctx_;
+  std::set<std::pair<size_t, size_t>> condemned_;  // pages (leaf, number) with a damaged block
   std::map<int, bool> faulty_;  // top-level fields with a fault
   std::vector<Status> faults_;
 };

@@ -94,12 +94,19 @@ class Reader : public FileReader {
       return UsageError("{}: there is no global buffer {}: the file has {}", name(), i, global_buffers_.size());
     }
     PILUM_RETURN_NOT_OK(ctx.Check());
-    return file_->source->ReadRange(global_buffers_[i], ctx);
+    auto place = [&](size_t) { return fmt::format("global buffer {}", i); };
+    auto read = file_->ReadRanges(std::span(&global_buffers_[i], 1), place, ctx);
+    if (!read.ok()) return WithFile(read.status());
+    return (*read)[0];
   }
 
   Result<std::vector<Status>> Check(ReadContext& ctx) const override { return CheckFile(*file_, ctx); }
 
  private:
+  Status WithFile(const Status& st) const {
+    return st.message().starts_with(name()) ? st : WithContext(name(), st);
+  }
+
   Result<Projection> Project(const std::optional<std::vector<FieldPath>>& columns) const {
     return ProjectFields(name(), *file_->schema, file_->leaves, columns);
   }
@@ -225,6 +232,8 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
   auto file = std::make_shared<OpenFile>();
   file->source = std::move(source);
   file->schema = meta.schema.schema;
+  info.checksums = meta.checksums != nullptr;
+  file->checksums = std::move(meta.checksums);
   Status st = OpenColumns(&meta, file.get());
   if (!st.ok()) return WithContext(file->source->name(), st);
   info.num_rows = file->num_rows;

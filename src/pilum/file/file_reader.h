@@ -50,6 +50,7 @@ struct FileInfo {
   uint64_t file_size = 0, num_rows = 0, num_columns = 0, num_global_buffers = 0;
   uint64_t schema_bytes = 0, column_metadata_bytes = 0;
   std::vector<ByteRange> global_buffers;  // in the file; 0 is the schema
+  bool checksums = false;                 // it has some, and they are looked at (ReadContext::verify)
 };
 
 class FileReader : public std::enable_shared_from_this<FileReader> {
@@ -85,7 +86,8 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
                                                   const RowSet& rows, const ReadContext& ctx) const;
   // Global buffer i (0 is the schema).
   virtual Result<BufferPtr> ReadGlobalBuffer(uint32_t i, ReadContext& ctx) const = 0;
-  // Reads and decodes everything, page by page; every fault found, each with its place. Empty: the file is sound.
+  // Verifies all checksums of the file where it has some, then reads and decodes every page that they do not condemn;
+  // every fault found, each with its place and rows. Empty: the file is sound.
   virtual Result<std::vector<Status>> Check(ReadContext& ctx) const = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/shape.h"
+#include "pilum/file/checksums.h"
 #include "pilum/file/schema_wire.h"
 
 namespace pilum {
@@ -207,9 +208,16 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     ByteRange at{sink_->position(), size};
     if (size == 0) return at;
     PILUM_RETURN_NOT_OK(sink_->Write(data, size));
+    Checksum(data, size);
     static const std::string kPad(64, 'H');
-    if (uint64_t over = sink_->position() % 64; over != 0) PILUM_RETURN_NOT_OK(sink_->Write(kPad.data(), 64 - over));
+    if (uint64_t over = sink_->position() % 64; over != 0) {
+      PILUM_RETURN_NOT_OK(sink_->Write(kPad.data(), 64 - over));
+      Checksum(kPad.data(), 64 - over);
+    }
     return at;
+  }
+  void Checksum(const void* data, uint64_t size) {
+    if (options_.checksums) checksums_.Update(data, size);
   }
 
   Status WritePage(size_t column, EncodedPage* page) {
@@ -234,7 +242,11 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       schema = schema->WithMetadata(metadata);
     }
     PILUM_ASSIGN_OR_RETURN(std::string descriptor, SerializeFileDescriptor(*schema, rows_));
-    const uint64_t schema_at = sink_->position();  // a multiple of 64
+    uint64_t schema_at = sink_->position();  // a multiple of 64
+    if (options_.checksums) {
+      globals_.push_back({schema_at, checksums_.BufferSize()});
+      schema_at += globals_.back().size;
+    }
     std::string tail = descriptor;
     auto here = [&] { return schema_at + tail.size(); };
     const uint64_t metadata_at = here();
@@ -262,6 +274,10 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     AppendLE<uint16_t>(&tail, 2);
     AppendLE<uint16_t>(&tail, options_.version == FileVersion::kV2_1 ? 1 : 2);
     tail += "LANC";
+    if (options_.checksums) {
+      const std::string checksums = checksums_.Finish(tail);
+      PILUM_RETURN_NOT_OK(sink_->Write(checksums.data(), checksums.size()));
+    }
     return sink_->Write(tail.data(), tail.size());
   }
 
@@ -271,7 +287,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   std::vector<LeafColumn> columns_;
   std::vector<std::unique_ptr<ColumnWriter>> writers_;
   std::vector<wire::ColumnMetadata> metadata_;
-  std::vector<ByteRange> globals_;  // from index 1 on
+  std::vector<ByteRange> globals_;  // from index 1 on; last the checksums
+  ChecksumBuilder checksums_;
   std::vector<std::pair<std::string, std::string>> extra_metadata_;
   uint64_t rows_ = 0;
   bool finished_ = false;

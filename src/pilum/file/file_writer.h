@@ -17,6 +17,7 @@ namespace pilum {
 struct WriteOptions {
   FileVersion version = FileVersion::kV2_2;  // kV2_1 or kV2_2; others kUnsupported
   uint64_t page_bytes = 8 << 20;             // Arrow bytes of a column after which its page is cut
+  bool checksums = true;                     // docs/formats/checksums.md
 };
 
 class FileWriter {

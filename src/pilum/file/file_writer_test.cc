@@ -75,7 +75,9 @@ TEST(FileWriter, RefusesTextThatIsNotUtf8) {
 }
 
 TEST(FileWriter, SmallestFile) {
-  std::string got = WriteColumn(Json(arrow::int32(), "[1,2,3]"), FileVersion::kV2_1).ValueOrDie();
+  auto table =
+      arrow::Table::Make(arrow::schema({arrow::field("a", arrow::int32())}), {Json(arrow::int32(), "[1,2,3]")});
+  std::string got = WriteTable(table, {{.version = FileVersion::kV2_1, .checksums = false}}).ValueOrDie();
   std::string want = Unhex("2000") + std::string(62, 'H') + Unhex("00000c00fefefefe010000000200000003000000fefefefe") +
                      std::string(40, 'H');
   want += Unhex(

@@ -279,6 +279,25 @@ Status ParseColumns(std::string_view region, const Footer& f, std::string_view t
   return Status::OK();
 }
 
+constexpr uint64_t kTrailerReach = 4096;  // the checksums' trailer, and room for their segments
+
+// The checksums of the file, their own bytes and the metadata checked. Their trailer stands before the schema; damage
+// to the schema's entry may hide it there, so the end of the last buffer is looked at as well.
+Status FindChecksums(const std::vector<ByteRange>& buffers, uint64_t file_size, Fetched* fetched,
+                     std::unique_ptr<Checksums>* out) {
+  for (uint64_t end : {buffers[0].offset, buffers.back().end()}) {
+    if (*out || end < Checksums::kTrailerSize) continue;
+    const ByteRange at{end - Checksums::kTrailerSize, Checksums::kTrailerSize};
+    PILUM_ASSIGN_OR_RETURN(*out, Checksums::Parse(fetched->Bytes(at), end));
+  }
+  if (!*out) return Status::OK();
+  const ByteRange segments = (*out)->segments(), checksums = (*out)->buffer();
+  const ByteRange metadata{checksums.end(), file_size - checksums.end()};
+  PILUM_RETURN_NOT_OK(fetched->Fetch({segments, metadata}));
+  PILUM_RETURN_NOT_OK((*out)->Load(fetched->Bytes(segments)));
+  return (*out)->CheckMetadata(fetched->Bytes(metadata));
+}
+
 Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, const FileBounds& file) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file, fmt::format("global buffer {}", i)));
@@ -313,7 +332,13 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
   Status st = CheckGlobalBuffers(out.global_buffers, {f.version, size});
   if (!st.ok()) return WithContext(name, st);
   wanted.push_back(out.global_buffers[0]);
+  const uint64_t reach = std::min(kTrailerReach, out.global_buffers[0].offset);
+  wanted.push_back({out.global_buffers[0].offset - reach, reach});
   PILUM_RETURN_NOT_OK(fetched.Fetch(std::move(wanted)));
+  if (ctx.verify != Verify::kOff) {
+    st = FindChecksums(out.global_buffers, size, &fetched, &out.checksums);
+    if (!st.ok()) return WithContext(name, st);
+  }
 
   auto schema = ParseFileDescriptor(fetched.Bytes(out.global_buffers[0]));
   if (!schema.ok()) return WithContext(name, schema.status());

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pilum/base/context.h"
 #include "pilum/encoding/descriptor.h"
+#include "pilum/file/checksums.h"
 #include "pilum/file/schema_wire.h"
 #include "pilum/io/byte_source.h"
 
@@ -18,11 +20,12 @@ struct FileMetadata {
   std::vector<std::vector<PageInfo>> columns;  // pages of each column, in row order
   std::vector<ByteRange> global_buffers;       // 0 is the schema
   uint64_t column_metadata_bytes = 0;
+  std::unique_ptr<Checksums> checksums;  // null: the file has none, or verifying is off
 };
 
 // One request for the last 64 KiB; a second for what lies before them (a third only where the table of global buffers
 // itself does). Every range in the result lies within the file, and from 2.1 on every buffer begins on a 64-byte
-// boundary. Errors name the file.
+// boundary. Where the file has checksums, the metadata agree with theirs. Errors name the file.
 Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx);
 
 }  // namespace pilum

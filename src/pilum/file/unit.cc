@@ -20,12 +20,24 @@ constexpr int kMaxRounds = 72;  // a page needs at most four, or in version 2.0 
 // One page of one leaf, for the rows of a unit.
 struct Part {
   std::unique_ptr<PageRead> read;
-  const LeafColumn* column = nullptr;
-  size_t page = 0;        // its number
+  size_t leaf = 0, page = 0;  // their numbers
   size_t num_ranges = 0;  // that it waits for
 };
 
+// The part that asked for range i of a round.
+const Part& PartOf(const std::vector<Part>& parts, size_t i) {
+  for (const Part& part : parts) {
+    if (i < part.num_ranges) return part;
+    i -= part.num_ranges;
+  }
+  return parts.back();
+}
+
 Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
+  auto place = [&](size_t i) {
+    const Part& part = PartOf(*parts, i);
+    return file.PlaceOf(part.leaf, part.page);
+  };
   std::vector<BufferPtr> fetched;
   std::vector<ByteRange> ranges;
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -43,7 +55,7 @@ Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
       ranges.insert(ranges.end(), more.begin(), more.end());
     }
     if (ranges.empty()) return Status::OK();
-    PILUM_ASSIGN_OR_RETURN(fetched, file.source->ReadRanges(ranges, ctx));
+    PILUM_ASSIGN_OR_RETURN(fetched, file.ReadRanges(ranges, place, ctx));
   }
   return MakeError(ErrorKind::kCorrupt, "a page asks for more rounds of bytes than any layout has");
 }
@@ -80,7 +92,7 @@ class UnitDecoder {
     for (size_t p = first; p < last; ++p) {
       RowSet in_page = unit_.rows.Slice(column.first_row[p], column.first_row[p + 1]);
       if (in_page.empty()) continue;
-      parts_.push_back({column.pages[p]->StartRead(std::move(in_page)), &file_.leaves[leaf], p});
+      parts_.push_back({column.pages[p]->StartRead(std::move(in_page)), leaf, p});
       ++count;
     }
     parts_of_leaf_.push_back(count);
@@ -93,7 +105,7 @@ class UnitDecoder {
       Part& part = parts_[next_part_++];
       PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
       Status utf8 = CheckUtf8(*array->data());
-      if (!utf8.ok()) return WithContext(fmt::format("column '{}' page {}", part.column->name, part.page), utf8);
+      if (!utf8.ok()) return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
       part.read.reset();  // lets go of the fetched bytes
       arrays.push_back(std::move(array));
     }
@@ -157,9 +169,21 @@ Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projectio
   return UnitDecoder(file, projection, ctx).Run(std::move(rows));
 }
 
-Result<ArrayPtr> DecodePage(const OpenFile& file, const Page& page, RowSet rows, ReadContext& ctx) {
+Result<std::vector<BufferPtr>> OpenFile::ReadRanges(std::span<const ByteRange> ranges,
+                                                    const std::function<std::string(size_t)>& place,
+                                                    ReadContext& ctx) const {
+  if (!checksums || ctx.verify == Verify::kOff) return source->ReadRanges(ranges, ctx);
+  return checksums->ReadRanges(*source, ranges, place, ctx);
+}
+
+std::string OpenFile::PlaceOf(size_t leaf, size_t page) const {
+  const auto& first = columns[leaf].first_row;
+  return fmt::format("column '{}' page {} (rows {} to {})", leaves[leaf].name, page, first[page], first[page + 1] - 1);
+}
+
+Result<ArrayPtr> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows, ReadContext& ctx) {
   std::vector<Part> parts;
-  parts.push_back({page.StartRead(std::move(rows))});
+  parts.push_back({file.columns[leaf].pages[page]->StartRead(std::move(rows)), leaf, page});
   PILUM_RETURN_NOT_OK(Fetch(file, &parts, ctx));
   return parts[0].read->Decode(ctx);
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "pilum/encoding/page.h"
 #include "pilum/encoding/shape.h"
 #include "pilum/encoding/v2_0/columns.h"
+#include "pilum/file/checksums.h"
 #include "pilum/file/projection.h"
 #include "pilum/io/byte_source.h"
 
@@ -34,6 +37,12 @@ struct OpenFile {
   std::vector<OpenColumn> columns;                                // one a leaf
   std::vector<std::shared_ptr<const v2_0::StoredColumn>> stored;  // version 2.0, where they are not just the leaves
   uint64_t num_rows = 0;
+  std::unique_ptr<const Checksums> checksums;  // null: the file has none, or they are not looked at
+
+  // Ranges of the file, verified where `ctx` says so. `place(i)`: what range i is, for errors.
+  Result<std::vector<BufferPtr>> ReadRanges(std::span<const ByteRange> ranges,
+                                            const std::function<std::string(size_t)>& place, ReadContext& ctx) const;
+  std::string PlaceOf(size_t leaf, size_t page) const;  // "column 'a' page 3 (rows 10 to 19)"
 };
 
 struct DecodedUnit {
@@ -46,7 +55,8 @@ struct DecodedUnit {
 Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx);
 
 // The rows (of the page) of one page of one leaf, as its PathField.
-Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, const Page& page, RowSet rows, ReadContext& ctx);
+Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows,
+                                                 ReadContext& ctx);
 
 // Arrow bytes that a row of page `page` of leaf `leaf` will take, guessed from metadata alone; at least 1.
 uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page);

@@ -91,8 +91,9 @@ Status CheckFits(const std::string& file, const arrow::Schema& schema, uint64_t 
 
 class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
  public:
-  static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns) {
+  static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns, Verify verify) {
     auto out = std::make_shared<PyFileReader>();
+    out->verify_ = verify;
     Check(WithoutGil([&] { return out->OpenNow(path, columns); }));
     return out;
   }
@@ -187,6 +188,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     out["num_rows"] = info.num_rows;
     out["num_columns"] = info.num_columns;
     out["global_buffers"] = RangesToPython(info.global_buffers);
+    out["checksums"] = info.checksums;
     out["column_metadata_bytes"] = info.column_metadata_bytes;
     return out;
   }
@@ -213,6 +215,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     ReadContext ctx;
     ctx.stats = &stats_;
     ctx.threads = DefaultThreads();
+    ctx.verify = verify_;
     return ctx;
   }
 
@@ -220,6 +223,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
   std::optional<std::vector<FieldPath>> columns_;
   std::shared_ptr<arrow::Schema> schema_;
   ReadStats stats_;
+  Verify verify_ = Verify::kReads;
 };
 
 // Not usable after a failed or interrupted call: what is on disk would have a hole. Dropping it leaves no file.
@@ -338,8 +342,14 @@ void BindFile(nb::module_& m) {
       .def("capsule", &PyStream::Capsule, "What is left, as an Arrow C stream capsule.")
       .def("cancel", &PyStream::Cancel, "Stops the work behind it; the next read raises CancelledError.");
 
+  nb::enum_<Verify>(m, "Verify", "Which bytes are held against a file's checksums.")
+      .value("OFF", Verify::kOff)
+      .value("READS", Verify::kReads)
+      .value("ALL", Verify::kAll);
+
   nb::class_<PyFileReader>(m, "FileReader", "One open Lance file; thread-safe.")
-      .def_static("open", &PyFileReader::Open, nb::arg("path"), nb::arg("columns").none() = nb::none())
+      .def_static("open", &PyFileReader::Open, nb::arg("path"), nb::arg("columns").none() = nb::none(),
+                  nb::arg("verify") = Verify::kReads)
       .def("read_range", &PyFileReader::ReadRange, nb::arg("start"), nb::arg("num_rows"), nb::arg("batch_size"),
            nb::arg("for_table") = false)
       .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"),

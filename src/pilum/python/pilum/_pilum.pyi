@@ -1,5 +1,6 @@
 """The native part; pilum.file and pilum.store are its face."""
 
+import enum
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import pyarrow as pa
@@ -17,9 +18,16 @@ class BatchStream:
     def capsule(self) -> object: ...
     def cancel(self) -> None: ...
 
+class Verify(enum.Enum):
+    OFF = 0
+    READS = 1
+    ALL = 2
+
 class FileReader:
     @staticmethod
-    def open(path: str, columns: Optional[Sequence[str]] = None) -> FileReader: ...
+    def open(
+        path: str, columns: Optional[Sequence[str]] = None, verify: Verify = Verify.READS
+    ) -> FileReader: ...
     def read_range(self, start: int, num_rows: int, batch_size: int, for_table: bool = False) -> BatchStream: ...
     def take_rows(self, indices: Sequence[int], batch_size: int, for_table: bool = False) -> BatchStream: ...
     def read_global_buffer(self, index: int) -> bytes: ...

@@ -12,6 +12,7 @@ from . import _pilum
 from .errors import UnsupportedError, UsageError
 
 _STABLE_VERSION = "2.2"
+_VERIFY = {True: _pilum.Verify.READS, False: _pilum.Verify.OFF, "all": _pilum.Verify.ALL}
 _ALIASES = {None: _STABLE_VERSION, "stable": _STABLE_VERSION, "next": "2.3", "legacy": "0.1"}
 
 
@@ -125,6 +126,9 @@ class LanceFileReader:
         Which columns to read; all when left out. ``"a.b"`` names field ``b`` inside struct ``a`` (an exact top-level name
         wins); one inside a list may be written ``"tags.item.x"`` or ``"tags.x"``. Several fields of one column give that
         column with just those fields. A column named twice comes once.
+    verify:
+        Hold what is read against the checksums of the file, where it has them: files that Pilum wrote do. ``"all"``: also what
+        takes pick from a mapped file without reading ranges of it, at several times their cost. ``False``: nothing.
 
     Raises ``NotFound`` for a missing file or column, ``CorruptError`` for a damaged file and ``UnsupportedError`` for a
     version that is not read. A reader may be shared by threads and used after a fork.
@@ -136,11 +140,14 @@ class LanceFileReader:
         storage_options: Optional[Dict[str, str]] = None,
         columns: Optional[List[str]] = None,
         *,
+        verify: Union[bool, str] = True,
         namespace_client=None,
         table_id: Optional[List[str]] = None,
     ):
         columns = None if columns is None else list(columns)
-        self._reader = _pilum.FileReader.open(_local(path, namespace_client, table_id), columns)
+        if verify not in _VERIFY:
+            raise UsageError(f"verify is True, False or 'all', not {verify!r}")
+        self._reader = _pilum.FileReader.open(_local(path, namespace_client, table_id), columns, _VERIFY[verify])
 
     def read_all(self, *, batch_size: int = 1024, batch_readahead: int = 16) -> ReaderResults:
         """All rows in file order, ``batch_size`` rows a batch. (``batch_readahead`` is taken for compatibility.)"""
@@ -218,7 +225,7 @@ class LanceFileReader:
         return self._reader.stats
 
     def check(self) -> List[str]:
-        """Reads and decodes everything. A message for each fault; empty when the file is sound."""
+        """Verifies, reads and decodes everything. A message for each fault; empty when the file is sound."""
         return self._reader.check()
 
 
