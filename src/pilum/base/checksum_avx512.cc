@@ -21,7 +21,9 @@ uint64_t Run(const void* data, size_t size) { return XXH3_64bits(data, size); }
 
 namespace pilum {
 ChecksumFn Checksum64Avx512() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") ? &Run : nullptr;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f")
+             ? &Run
+             : nullptr;
 }
 }  // namespace pilum
 

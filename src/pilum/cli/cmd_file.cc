@@ -310,8 +310,9 @@ void AddFileCommands(CLI::App& app, Action* action) {
   AddFile(columns, args);
   columns->add_flag("--pages", args->pages, "One line a page");
 
-  CLI::App* check = Add(group, "check", "Verify, read and decode everything; print every fault (exit code 1 if there is one)",
-                        "pilum file check flights.lance other.lance", args, action, Check);
+  CLI::App* check =
+      Add(group, "check", "Verify, read and decode everything; print every fault (exit code 1 if there is one)",
+          "pilum file check flights.lance other.lance", args, action, Check);
   check->add_option("files", args->files, "Lance files")->required()->type_name("FILE");
 
   CLI::App* convert =

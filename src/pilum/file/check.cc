@@ -224,7 +224,7 @@ class Checker {
   const OpenFile& file_;
   ReadContext ctx_;
   std::set<std::pair<size_t, size_t>> condemned_;  // pages (leaf, number) with a damaged block
-  std::map<int, bool> faulty_;  // top-level fields with a fault
+  std::map<int, bool> faulty_;                     // top-level fields with a fault
   std::vector<Status> faults_;
 };
 

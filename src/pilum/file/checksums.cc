@@ -49,8 +49,7 @@ void ChecksumBuilder::Update(const void* data, uint64_t size) {
     blocks_.push_back(static_cast<uint32_t>(HashOf(partial_)));
     partial_.clear();
   }
-  for (; size >= kBlock; at += kBlock, size -= kBlock)
-    blocks_.push_back(static_cast<uint32_t>(Checksum64(at, kBlock)));
+  for (; size >= kBlock; at += kBlock, size -= kBlock) blocks_.push_back(static_cast<uint32_t>(Checksum64(at, kBlock)));
   partial_.append(at, size);
 }
 
@@ -148,17 +147,29 @@ std::vector<uint64_t> Checksums::MissingSegments(std::span<const ByteRange> bloc
   return out;
 }
 
+Status Checksums::AddSegment(uint64_t segment, std::string_view bytes) const {
+  if (HashOf(bytes) != segment_hashes_[segment])
+    return Bad(fmt::format("checksums: those of blocks at offset {} are damaged", SegmentAt(segment).offset));
+  auto copy = std::make_unique<uint32_t[]>(bytes.size() / 4);
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  std::lock_guard lock(mutex_);
+  if (loaded_[segment].load(std::memory_order_relaxed) != nullptr) return Status::OK();  // another thread was faster
+  loaded_[segment].store(copy.get(), std::memory_order_release);
+  owned_.push_back(std::move(copy));
+  return Status::OK();
+}
+
 Status Checksums::AddSegments(std::span<const uint64_t> segments, std::span<const BufferPtr> bytes) const {
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const auto size = static_cast<size_t>(bytes[i]->size());
-    if (Checksum64(bytes[i]->data(), size) != segment_hashes_[segments[i]])
-      return Bad(fmt::format("checksums: those of blocks at offset {} are damaged", SegmentAt(segments[i]).offset));
-    auto copy = std::make_unique<uint32_t[]>(size / 4);
-    std::memcpy(copy.get(), bytes[i]->data(), size);
-    std::lock_guard lock(mutex_);
-    if (loaded_[segments[i]].load(std::memory_order_relaxed) != nullptr) continue;  // another thread was faster
-    loaded_[segments[i]].store(copy.get(), std::memory_order_release);
-    owned_.push_back(std::move(copy));
+  for (size_t i = 0; i < segments.size(); ++i)
+    PILUM_RETURN_NOT_OK(AddSegment(segments[i], std::string_view(*bytes[i])));
+  return Status::OK();
+}
+
+Status Checksums::LoadBlocks(const std::function<std::string_view(ByteRange)>& bytes) {
+  for (uint64_t s = num_segments(); s > 0; --s) {
+    const std::string_view have = bytes(SegmentAt(s - 1));
+    if (have.empty()) break;
+    PILUM_RETURN_NOT_OK(AddSegment(s - 1, have));
   }
   return Status::OK();
 }
@@ -208,12 +219,12 @@ Result<std::vector<BufferPtr>> Checksums::ReadRanges(const ByteSource& source, s
   for (size_t i = 0; i < plan.runs.size(); ++i) {
     const ByteRange bad = FirstDamage(plan.runs[i], fetched[i]->data());
     if (bad.size == 0) continue;
-    auto touched = std::find_if(ranges.begin(), ranges.end(), [&](const ByteRange& r) {
-      return r.offset < bad.end() && bad.offset < r.end();
-    });
-    return Bad(fmt::format("{}: bytes {} to {} of the file do not agree with their checksum; the file is damaged, "
-                           "restore it ('pilum file check' lists all that is)",
-                           place(static_cast<size_t>(touched - ranges.begin())), bad.offset, bad.end() - 1));
+    auto touched = std::find_if(ranges.begin(), ranges.end(),
+                                [&](const ByteRange& r) { return r.offset < bad.end() && bad.offset < r.end(); });
+    return Bad(
+        fmt::format("{}: bytes {} to {} of the file do not agree with their checksum; the file is damaged, "
+                    "restore it ('pilum file check' lists all that is)",
+                    place(static_cast<size_t>(touched - ranges.begin())), bad.offset, bad.end() - 1));
   }
   std::vector<BufferPtr> out(ranges.size());
   for (size_t k = 0; k < plan.outside.size(); ++k)

@@ -47,6 +47,8 @@ class Checksums {
   // Where the segment checksums are, to be handed to Load before anything else.
   ByteRange segments() const { return segments_at_; }
   Status Load(std::string_view segments);
+  // What `bytes` has of the block checksums already, from the last segment on.
+  Status LoadBlocks(const std::function<std::string_view(ByteRange)>& bytes);
   Status CheckMetadata(std::string_view metadata) const;
 
   uint64_t data_size() const { return trailer_.data_size; }
@@ -74,6 +76,7 @@ class Checksums {
   bool InData(ByteRange range) const;
   ByteRange SegmentAt(uint64_t segment) const;
   std::vector<uint64_t> MissingSegments(std::span<const ByteRange> blocks) const;
+  Status AddSegment(uint64_t segment, std::string_view bytes) const;
   Status AddSegments(std::span<const uint64_t> segments, std::span<const BufferPtr> bytes) const;
   // The first block of `bytes`, which stand at `at`, that does not agree; {0, 0}: none. Its segments are here.
   ByteRange FirstDamage(ByteRange at, const uint8_t* bytes) const;

@@ -103,9 +103,7 @@ class Reader : public FileReader {
   Result<std::vector<Status>> Check(ReadContext& ctx) const override { return CheckFile(*file_, ctx); }
 
  private:
-  Status WithFile(const Status& st) const {
-    return st.message().starts_with(name()) ? st : WithContext(name(), st);
-  }
+  Status WithFile(const Status& st) const { return st.message().starts_with(name()) ? st : WithContext(name(), st); }
 
   Result<Projection> Project(const std::optional<std::vector<FieldPath>>& columns) const {
     return ProjectFields(name(), *file_->schema, file_->leaves, columns);

@@ -295,7 +295,18 @@ Status FindChecksums(const std::vector<ByteRange>& buffers, uint64_t file_size, 
   const ByteRange metadata{checksums.end(), file_size - checksums.end()};
   PILUM_RETURN_NOT_OK(fetched->Fetch({segments, metadata}));
   PILUM_RETURN_NOT_OK((*out)->Load(fetched->Bytes(segments)));
-  return (*out)->CheckMetadata(fetched->Bytes(metadata));
+  PILUM_RETURN_NOT_OK((*out)->CheckMetadata(fetched->Bytes(metadata)));
+  return (*out)->LoadBlocks([&](ByteRange range) { return fetched->Bytes(range); });
+}
+
+// They are no buffer of the user's: out of the list. Without verifying that is all that they are looked at for.
+void HideChecksums(Verify verify, std::vector<ByteRange>* buffers, std::string_view trailer,
+                   std::unique_ptr<Checksums>* checksums) {
+  if (verify == Verify::kOff) {
+    if (auto parsed = Checksums::Parse(trailer, (*buffers)[0].offset); parsed.ok()) *checksums = *std::move(parsed);
+  }
+  if (*checksums && buffers->size() > 1 && buffers->back() == (*checksums)->buffer()) buffers->pop_back();
+  if (verify == Verify::kOff) checksums->reset();
 }
 
 Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, const FileBounds& file) {
@@ -339,6 +350,10 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
     st = FindChecksums(out.global_buffers, size, &fetched, &out.checksums);
     if (!st.ok()) return WithContext(name, st);
   }
+  HideChecksums(ctx.verify, &out.global_buffers,
+                fetched.Bytes({out.global_buffers[0].offset - std::min(reach, Checksums::kTrailerSize),
+                               std::min(reach, Checksums::kTrailerSize)}),
+                &out.checksums);
 
   auto schema = ParseFileDescriptor(fetched.Bytes(out.global_buffers[0]));
   if (!schema.ok()) return WithContext(name, schema.status());

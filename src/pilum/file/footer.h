@@ -18,7 +18,7 @@ struct FileMetadata {
   FileVersion version = FileVersion::kV2_2;
   FileSchema schema;
   std::vector<std::vector<PageInfo>> columns;  // pages of each column, in row order
-  std::vector<ByteRange> global_buffers;       // 0 is the schema
+  std::vector<ByteRange> global_buffers;       // 0 is the schema; without the checksums
   uint64_t column_metadata_bytes = 0;
   std::unique_ptr<Checksums> checksums;  // null: the file has none, or verifying is off
 };

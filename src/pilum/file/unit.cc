@@ -21,7 +21,7 @@ constexpr int kMaxRounds = 72;  // a page needs at most four, or in version 2.0 
 struct Part {
   std::unique_ptr<PageRead> read;
   size_t leaf = 0, page = 0;  // their numbers
-  size_t num_ranges = 0;  // that it waits for
+  size_t num_ranges = 0;      // that it waits for
 };
 
 // The part that asked for range i of a round.
@@ -105,7 +105,8 @@ class UnitDecoder {
       Part& part = parts_[next_part_++];
       PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
       Status utf8 = CheckUtf8(*array->data());
-      if (!utf8.ok()) return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
+      if (!utf8.ok())
+        return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
       part.read.reset();  // lets go of the fetched bytes
       arrays.push_back(std::move(array));
     }
