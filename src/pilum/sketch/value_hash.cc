@@ -12,37 +12,60 @@ namespace {
 
 constexpr uint8_t kTagInt = 1, kTagFloat = 2, kTagDecimal = 3, kTagText = 4, kTagBinary = 5;
 
+constexpr uint64_t k1 = 0x9E3779B185EBCA87, k2 = 0xC2B2AE3D27D4EB4F, k3 = 0x165667B19E3779F9, k4 = 0x85EBCA77C2B2AE63,
+                   k5 = 0x27D4EB2F165667C5;
+
+uint64_t Round(uint64_t h, uint64_t lane) { return std::rotl(h + lane * k2, 31) * k1; }
+uint64_t MergeRound(uint64_t h, uint64_t v) { return (h ^ Round(0, v)) * k1 + k4; }
+uint64_t Word(uint64_t h, uint64_t lane) { return std::rotl(h ^ Round(0, lane), 27) * k1 + k4; }
+uint64_t Byte(uint64_t h, uint8_t byte) { return std::rotl(h ^ (byte * k5), 11) * k1; }
+
+uint64_t Avalanche(uint64_t h) {
+  h = (h ^ (h >> 33)) * k2;
+  h = (h ^ (h >> 29)) * k3;
+  return h ^ (h >> 32);
+}
+
+// XXH64 (seed 0) of the tag and then v, without copying v behind its tag: every word but the first is read one byte early.
 uint64_t HashBytes(uint8_t tag, std::string_view v) {
-  uint8_t bytes[256];
-  if (v.size() < sizeof(bytes)) {
-    bytes[0] = tag;
-    std::memcpy(bytes + 1, v.data(), v.size());
-    return XXH64(bytes, v.size() + 1, 0);
+  const char* const bytes = v.data();
+  const size_t n = v.size() + 1;  // the tag is byte 0
+  const auto word = [&](size_t at) {
+    return at == 0 ? LoadLE<uint64_t>(bytes) << 8 | tag : LoadLE<uint64_t>(bytes + at - 1);
+  };
+  if (v.size() < 8) {  // too short for the first word to be read so
+    uint8_t copy[8] = {tag};
+    if (!v.empty()) std::memcpy(copy + 1, bytes, v.size());
+    return XXH64(copy, n, 0);
   }
-  XXH64_state_t state;
-  XXH64_reset(&state, 0);
-  XXH64_update(&state, &tag, 1);
-  XXH64_update(&state, v.data(), v.size());
-  return XXH64_digest(&state);
+  size_t at = 0;
+  uint64_t h = k5;
+  if (n >= 32) {
+    uint64_t lanes[4] = {k1 + k2, k2, 0, 0 - k1};
+    for (; at + 32 <= n; at += 32) {
+      for (size_t i = 0; i < 4; ++i) lanes[i] = Round(lanes[i], word(at + 8 * i));
+    }
+    h = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
+    for (uint64_t lane : lanes) h = MergeRound(h, lane);
+  }
+  h += n;
+  for (; at + 8 <= n; at += 8) h = Word(h, word(at));
+  if (at + 4 <= n) {
+    h = std::rotl(h ^ (LoadLE<uint32_t>(bytes + at - 1) * k1), 23) * k2 + k3;
+    at += 4;
+  }
+  for (; at < n; ++at) h = Byte(h, static_cast<uint8_t>(bytes[at - 1]));
+  return Avalanche(h);
 }
 
 }  // namespace
 
 // XXH64 of the tag and the 16 bytes of `v`, written out for this one length: it runs once for most values of a part.
 uint64_t HashInt(Int128 v) {
-  constexpr uint64_t k1 = 0x9E3779B185EBCA87, k2 = 0xC2B2AE3D27D4EB4F, k3 = 0x165667B19E3779F9, k4 = 0x85EBCA77C2B2AE63,
-                     k5 = 0x27D4EB2F165667C5;
   const uint64_t low = static_cast<uint64_t>(v), high = static_cast<uint64_t>(v >> 64);
-  uint64_t h = k5 + 17;
-  for (uint64_t lane : {(low << 8) | kTagInt, (high << 8) | (low >> 56)}) {
-    h ^= std::rotl(lane * k2, 31) * k1;
-    h = std::rotl(h, 27) * k1 + k4;
-  }
-  h ^= (high >> 56) * k5;
-  h = std::rotl(h, 11) * k1;
-  h = (h ^ (h >> 33)) * k2;
-  h = (h ^ (h >> 29)) * k3;
-  return h ^ (h >> 32);
+  uint64_t h = Word(k5 + 17, (low << 8) | kTagInt);
+  h = Word(h, (high << 8) | (low >> 56));
+  return Avalanche(Byte(h, static_cast<uint8_t>(high >> 56)));
 }
 
 uint64_t HashFloat(double v) {
@@ -72,6 +95,41 @@ uint64_t HashDecimal(const arrow::Decimal256& unscaled, int32_t scale) {
 
 uint64_t HashText(std::string_view v) { return HashBytes(kTagText, v); }
 uint64_t HashBinary(std::string_view v) { return HashBytes(kTagBinary, v); }
+
+std::optional<ParsedValue> ParseHashBytes(std::string_view bytes) {
+  ByteCursor in(bytes);
+  const auto tag = in.Read<uint8_t>();
+  std::optional<ParsedValue> out;
+  if (!in.ok()) return out;
+  switch (tag) {
+    case kTagInt: {
+      const auto v = in.Read<Int128>();
+      out = {Value::Int(v), 0};
+      break;
+    }
+    case kTagFloat: {
+      const auto v = in.Read<double>();
+      out = {Value::Float(v), 0};
+      break;
+    }
+    case kTagDecimal: {
+      const auto scale = in.Read<int8_t>();
+      const uint64_t n = in.remaining();
+      if (n == 0 || n > 32) return std::nullopt;
+      const std::string_view digits = in.ReadBytes(n);
+      std::array<uint64_t, 4> words;
+      std::memset(words.data(), digits.back() < 0 ? 0xFF : 0, 32);
+      std::memcpy(words.data(), digits.data(), n);
+      out = {Value::Decimal(arrow::Decimal256(arrow::BasicDecimal256::LittleEndianArray, words)), scale};
+      break;
+    }
+    case kTagText: out = {Value::Text(std::string(in.ReadBytes(in.remaining()))), 0}; break;
+    case kTagBinary: out = {Value::Binary(std::string(in.ReadBytes(in.remaining()))), 0}; break;
+    default: return std::nullopt;
+  }
+  if (!in.ok() || in.remaining() != 0) return std::nullopt;
+  return out;
+}
 
 uint64_t HashValue(const Value& v, int32_t scale) {
   switch (v.domain()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <arrow/util/decimal.h>
@@ -17,5 +18,13 @@ uint64_t HashDecimal(const arrow::Decimal256& unscaled, int32_t scale);
 uint64_t HashText(std::string_view v);
 uint64_t HashBinary(std::string_view v);
 uint64_t HashValue(const Value& v, int32_t scale);
+
+// The value that hash bytes (AppendHashBytes) stand for; `scale` is of a decimal. nullopt: no value's hash bytes, except
+// that decimals are not asked to be in their shortest form. Text and binary may be cut anywhere.
+struct ParsedValue {
+  Value value;
+  int32_t scale;
+};
+std::optional<ParsedValue> ParseHashBytes(std::string_view bytes);
 
 }  // namespace pilum

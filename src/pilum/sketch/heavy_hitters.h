@@ -1,0 +1,67 @@
+// The most frequent values, with counts from both sides: Misra-Gries as a mergeable summary (Agarwal et al., 2012). Up to
+// `capacity` values are counted exactly; one more, and the smaller half is dropped and what it was worth is taken from all.
+// A value's true count is at least `low` and at most `low + error()`; error() is at most rows / (capacity / 2 + 1). While no
+// more than `capacity` distinct values came, all counts are exact and the bytes are those of any order of the rows; after
+// that they depend on the order of rows and merges (not on how the rows were cut into arrays).
+#pragma once
+
+#include <vector>
+
+#include "pilum/sketch/array_hash.h"
+#include "pilum/sketch/sketch.h"
+
+namespace pilum {
+
+class HeavyHitters {
+ public:
+  struct Params {
+    uint32_t capacity = 256;
+    uint64_t seed = 0;  // of the hashes that tell values apart
+    bool operator==(const Params&) const = default;
+    std::string ToString() const { return fmt::format("capacity={} seed={}", capacity, seed); }
+  };
+  static constexpr std::string_view kName = "HeavyHitters";
+  static constexpr Laws kLaws{Same::kWithinBound, Same::kWithinBound, Same::kWithinBound, false, 256};
+  static constexpr uint32_t kMinCapacity = 2, kMaxCapacity = 1u << 20;
+  static constexpr uint64_t kMaxItemBytes = 256;  // of hash bytes that are kept; a longer value is cut, not confused
+
+  struct Item {
+    std::string hash_bytes;  // values/value.h; ParseHashBytes (value_hash.h) gives the value
+    bool truncated;          // the value was longer
+    uint64_t low, high;      // of its count
+  };
+
+  static Result<HeavyHitters> Empty(const Params& params);
+  Status Update(const arrow::Array& array);
+  Status Merge(const HeavyHitters& other);
+  std::string ToBytes() const;
+  static Result<HeavyHitters> FromBytes(std::string_view bytes, std::string_view source);
+  const Params& params() const { return params_; }
+
+  uint64_t total() const { return total_; }  // rows counted
+  uint64_t error() const { return error_; }  // the most by which any count may be too low; 0: all are exact
+  // At most n, the largest first (ties by hash bytes). Every value of more than error() rows is among all of them.
+  std::vector<Item> Top(uint64_t n) const;
+
+ private:
+  struct Counter {
+    uint64_t hash = 0, count = 0;  // count 0: free
+    int64_t row = -1;              // while an array is read: where its value is
+    bool truncated = false;
+    std::string hash_bytes;
+  };
+  explicit HeavyHitters(const Params& params) : params_(params) {}
+  Counter& Find(uint64_t hash);
+  void Count(uint64_t hash, int64_t row);
+  void Add(Counter from);
+  void Rebuild(uint64_t floor, size_t slots);
+  void Reduce();
+  Status KeepValues(const arrow::Array& array);
+  std::vector<const Counter*> Sorted() const;  // by hash
+
+  Params params_;
+  std::vector<Counter> table_;
+  uint64_t used_ = 0, total_ = 0, error_ = 0;
+};
+
+}  // namespace pilum
