@@ -7,7 +7,6 @@
 #include "pilum/base/bytes.h"
 
 namespace pilum {
-namespace {
 
 bool IsAscii(const uint8_t* p, uint64_t n) {
   constexpr uint64_t kHigh = 0x8080808080808080u;
@@ -22,8 +21,6 @@ bool IsAscii(const uint8_t* p, uint64_t n) {
   for (; i < n; ++i) rest |= p[i];
   return ((a | b | c | d) & kHigh) == 0 && rest < 0x80;
 }
-
-}  // namespace
 
 bool IsUtf8(std::string_view text) {
   const auto* p = reinterpret_cast<const uint8_t*>(text.data());

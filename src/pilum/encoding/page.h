@@ -32,6 +32,8 @@ class PageRead {
   // safe for any Arrow kernel (full validation holds, apart from UTF-8 and the value ranges of decimals, dates and
   // times). Counts decoded values into ctx.stats under the column's name.
   virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
+  // After Decode: whether its strings are known to be ASCII, so that nobody needs to look at them again.
+  virtual bool ascii() const { return false; }
 };
 
 // One page. Immutable apart from its prelude cache (chunk table, dictionary, repetition index, symbol table), which is

@@ -44,6 +44,7 @@ struct DataBlock {
   uint64_t bits = 0;                // fixed: 1 (LSB-first bitmap) or whole bytes
   BufferPtr data;                   // fixed, variable
   bool wide = false;                // variable: 64-bit offsets, else 32-bit
+  bool ascii = false;               // variable: known to hold no byte above 0x7f
   BufferPtr offsets;                // variable: count + 1, from 0
   uint64_t dimension = 0;           // fixed-size list: children[0] holds count * dimension items
   BufferPtr validity;               // fixed-size list: bitmap of the items; null: all valid
@@ -116,24 +117,6 @@ Result<InlinePacked> ParseInlinePacked(uint64_t type_bits, Bytes bytes, uint64_t
 // Runs: n values in total to out, which has slack.
 Status ExpandRuns(uint64_t bits, Bytes values, Bytes lengths, uint64_t n, uint8_t* out);
 
-// A parsed FSST symbol table.
-class FsstTable {
- public:
-  static Result<FsstTable> Parse(std::string_view bytes);
-  bool active() const { return active_; }  // false: values are stored as they are
-  // Whether every code of `in` (one value, or several in a row) has a symbol: to be asked before Decode.
-  bool CheckCodes(Bytes in) const;
-  // Decodes one value into out, which has room for 8 * in.size() bytes and slack. Returns the bytes written, or -1
-  // where the value ends inside an escape. `scalar`: by the reference kernel.
-  int64_t Decode(Bytes in, uint8_t* out, bool scalar = false) const;
-
- private:
-  bool active_ = false, has_nul_ = true;
-  uint64_t num_symbols_ = 0;
-  uint64_t symbols_[256] = {};
-  uint8_t lengths_[256] = {};
-};
-
 // Offsets and bytes of variable-width values, growing. 32-bit offsets refuse to pass 2 GiB.
 class VariableOut {
  public:
@@ -145,8 +128,9 @@ class VariableOut {
     if (used_ + bytes + kSlack > capacity_) PILUM_RETURN_NOT_OK(Grow(bytes));
     return data_->mutable_data() + used_;
   }
-  // `bytes` of what Reserve gave are now the next value.
-  void Push(uint64_t bytes) {
+  // `bytes` of what Reserve gave are now the next value. `ascii`: all of them are known to be.
+  void Push(uint64_t bytes, bool ascii = false) {
+    ascii_ &= ascii;
     used_ += bytes;
     ++count_;
     if (wide_)
@@ -157,12 +141,29 @@ class VariableOut {
   Status Append(Bytes value);
   // Values from, .., to - 1 of an offsets array (width 4 or 8 bytes) over `base`, which were checked.
   Status AppendRun(const uint8_t* offsets, int width, uint64_t from, uint64_t to, const uint8_t* base);
+  // For those who write many at once: the end of each of the next values goes to ends()[0 ..] (at most room() of them),
+  // its bytes to what Reserve gave; Advance counts them. Bytes may come before the value that they belong to ends.
+  template <typename Offset>
+  Offset* ends() {
+    if constexpr (sizeof(Offset) == 8)
+      return offsets64_ + count_ + 1;
+    else
+      return offsets32_ + count_ + 1;
+  }
+  void Advance(uint64_t values, uint64_t bytes) {
+    count_ += values;
+    used_ += bytes;
+  }
   Result<DataBlock> Finish();
   uint64_t count() const { return count_; }
+  uint64_t room() const { return max_count_ - count_; }
+  uint64_t used() const { return used_; }
+  bool wide() const { return wide_; }
+  void MarkNotAscii() { ascii_ = false; }
 
  private:
   Status Grow(uint64_t bytes);
-  bool wide_ = false;
+  bool wide_ = false, ascii_ = true;
   uint64_t max_count_ = 0, count_ = 0, used_ = 0, capacity_ = 0;
   std::shared_ptr<arrow::ResizableBuffer> offsets_, data_;
   int32_t* offsets32_ = nullptr;

@@ -5,6 +5,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/utf8.h"
 #include "pilum/encoding/codec/codec.h"
 
 namespace pilum::codec {
@@ -96,6 +97,7 @@ Status VariableOut::Append(Bytes value) {
   if (count_ >= max_count_) return BadBytes("more values than the page holds");
   PILUM_ASSIGN_OR_RETURN(uint8_t * at, Reserve(value.size()));
   if (!value.empty()) std::memcpy(at, value.data(), value.size());
+  ascii_ = ascii_ && IsAscii(at, value.size());
   Push(value.size());
   return Status::OK();
 }
@@ -121,6 +123,7 @@ Status VariableOut::AppendRun(const uint8_t* offsets, int width, uint64_t from, 
   uint64_t first = OffsetAt(offsets, width, from), last = OffsetAt(offsets, width, to);
   PILUM_ASSIGN_OR_RETURN(uint8_t * at, Reserve(last - first));
   if (last > first) std::memcpy(at, base + first, last - first);
+  ascii_ = ascii_ && IsAscii(at, last - first);
   const uint8_t* in = offsets + (from + 1) * width;
   if (width == 4 && !wide_)
     Rebase<uint32_t>(in, n, first, used_, offsets32_ + count_ + 1);
@@ -147,6 +150,7 @@ Result<DataBlock> VariableOut::Finish() {
   b.kind = DataBlock::Kind::kVariable;
   b.count = count_;
   b.wide = wide_;
+  b.ascii = ascii_;
   b.offsets = std::move(offsets_);
   b.data = std::move(data_);
   return b;

@@ -1,5 +1,7 @@
 // variable: offsets relative to the buffer, then the bytes. fsst: the same with each value encoded.
+#include "pilum/base/bytes.h"
 #include "pilum/encoding/codec/codec.h"
+#include "pilum/encoding/codec/fsst.h"
 
 namespace pilum::codec {
 namespace {
@@ -13,11 +15,12 @@ class VariableDecoder : public ValueDecoder {
     width_ = static_cast<int>(variable.children[0].bits / 8);
     if (fsst) {
       PILUM_ASSIGN_OR_RETURN(table_, FsstTable::Parse(desc.bytes));
+      if (!table_->active()) table_.reset();
     }
     if (spec.max_count / 2 > spec.input_bytes) {  // each value has an offset of 4 or 8 bytes
       return BadBytes("{} values cannot lie in {} bytes", spec.max_count, spec.input_bytes);
     }
-    return out_.Init(spec.wide, spec.max_count, table_.active() ? VariableOut::kUnknown : spec.input_bytes, spec.pool);
+    return out_.Init(spec.wide, spec.max_count, table_ ? VariableOut::kUnknown : spec.input_bytes, spec.pool);
   }
   int num_buffers() const override { return 1; }
 
@@ -26,7 +29,7 @@ class VariableDecoder : public ValueDecoder {
     if ((n + 1) * width_ > in.size()) return BadBytes("{} offsets in {} bytes", n + 1, in.size());
     for (const RowRange& r : ranges) {
       PILUM_RETURN_NOT_OK(CheckOffsets(in.data(), width_, r.begin, r.end, in.size()));
-      if (table_.active())
+      if (table_)
         PILUM_RETURN_NOT_OK(AppendEncoded(in, r));
       else
         PILUM_RETURN_NOT_OK(out_.AppendRun(in.data(), width_, r.begin, r.end, in.data()));
@@ -40,35 +43,27 @@ class VariableDecoder : public ValueDecoder {
 
  private:
   Status AppendEncoded(Bytes in, const RowRange& r) {
-    auto offset = [&](uint64_t i) -> uint64_t {
-      return width_ == 4 ? LoadAt<uint32_t>(in.data() + i * 4) : LoadAt<uint64_t>(in.data() + i * 8);
-    };
-    uint64_t at = offset(r.begin);
-    if (!table_.CheckCodes(in.subspan(at, offset(r.end) - at))) return BadBytes("an FSST code without a symbol");
-    // Room for the whole run at once: an encoded byte gives 8 at most.
-    PILUM_ASSIGN_OR_RETURN(uint8_t * out, out_.Reserve((offset(r.end) - at) * 8));
-    for (uint64_t i = r.begin; i < r.end; ++i) {
-      uint64_t end = offset(i + 1);
-      int64_t wrote = table_.Decode(in.subspan(at, end - at), out);
-      if (wrote < 0) return BadBytes("value {} ends inside an FSST escape", i);
-      out_.Push(static_cast<uint64_t>(wrote));
-      out += wrote;
-      at = end;
+    if (in.size() > UINT32_MAX) return Unsupported("chunks of 4 GiB and more");
+    const uint32_t* offsets = reinterpret_cast<const uint32_t*>(in.data());
+    const uint64_t n = r.size();
+    if (width_ == 8 || reinterpret_cast<uintptr_t>(offsets) % alignof(uint32_t) != 0) {
+      offsets_.resize(n + 1);
+      for (uint64_t i = 0; i <= n; ++i) {
+        const uint8_t* at = in.data() + (r.begin + i) * width_;
+        offsets_[i] = width_ == 4 ? LoadLE<uint32_t>(at) : static_cast<uint32_t>(LoadLE<uint64_t>(at));
+      }
+      offsets = offsets_.data();
+    } else {
+      offsets += r.begin;
     }
-    return Status::OK();
-  }
-
-  template <typename T>
-  static T LoadAt(const uint8_t* p) {
-    T v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
+    return table_->DecodeValues(in.data(), {offsets, n}, {offsets + 1, n}, &out_);
   }
 
   int width_ = 4;
   uint64_t decoded_ = 0;
-  FsstTable table_;
+  std::shared_ptr<const FsstTable> table_;  // null: values are as they are
   VariableOut out_;
+  std::vector<uint32_t> offsets_;
 };
 
 }  // namespace

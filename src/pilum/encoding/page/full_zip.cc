@@ -2,6 +2,7 @@
 // are found by arithmetic where every event has the same size, else by the repetition index.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/page/full_zip.h"
@@ -85,6 +86,34 @@ Status FullZipPage::Check() {
   return Status::OK();
 }
 
+// Collects where variable values lie in a run, and gives them to the sink many at a time.
+class ValueBatch {
+ public:
+  ValueBatch(const uint8_t* run, full_zip::ValueSink* sink) : base_(run), sink_(sink) {}
+  Status Add(const uint8_t* value, uint64_t size) {
+    if (n_ == kValues || static_cast<uint64_t>(value - base_) + size > kBytes) {
+      PILUM_RETURN_NOT_OK(Flush());
+      if (size > kBytes) return sink_->Append(Bytes(value, size));
+      base_ = value;
+    }
+    begins_[n_] = static_cast<uint32_t>(value - base_);
+    ends_[n_++] = static_cast<uint32_t>(static_cast<uint64_t>(value - base_) + size);
+    return Status::OK();
+  }
+  Status Flush() {
+    const size_t n = std::exchange(n_, 0);
+    return n == 0 ? Status::OK() : sink_->AppendValues(base_, {begins_, n}, {ends_, n});
+  }
+
+ private:
+  static constexpr size_t kValues = 1024;
+  static constexpr uint64_t kBytes = 1 << 30;
+  const uint8_t* base_;
+  full_zip::ValueSink* sink_;
+  size_t n_ = 0;
+  uint32_t begins_[kValues], ends_[kValues];
+};
+
 // Bytes [begin, end) of the data, which hold `items` rows (or items, under fixed-size lists of structs).
 struct RowRun {
   uint64_t begin = 0, end = 0, items = 0;
@@ -100,6 +129,7 @@ class FullZipRead : public PageRead {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
+  bool ascii() const override { return ascii_; }
 
  private:
   enum class State { kStart, kIndex, kData };
@@ -198,7 +228,7 @@ class FullZipRead : public PageRead {
   const FullZipPage& page_;
   RowSet rows_;
   std::vector<RowRange> items_;
-  bool all_ = false, partial_ = false;
+  bool all_ = false, partial_ = false, ascii_ = false;
   State state_ = State::kStart;
   std::vector<RowRun> runs_;
   std::vector<BufferPtr> data_;
@@ -250,6 +280,7 @@ Result<std::shared_ptr<arrow::Array>> FullZipRead::DecodeAll(ReadContext& ctx) {
   }
   PILUM_RETURN_NOT_OK(CheckLevels(page_.plan(), levels));
   PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, sink->Finish());
+  ascii_ = block.ascii;
   PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(page_.plan(), levels, ctx.memory_pool()));
   PILUM_ASSIGN_OR_RETURN(auto leaf, MakeLeaf(page_.leaf_type(), std::move(block), validity, ctx.memory_pool()));
   return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), values_, ctx);
@@ -264,16 +295,17 @@ Status FullZipRead::DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink
     return sink->AppendRun(in, items);
   }
   uint64_t at = 0;
+  ValueBatch batch(in.data(), sink);
   for (uint64_t i = 0; i < items; ++i) {
     if (in.size() - at < width) return BadBytes("the data end inside a length");
     uint64_t size = width == 4 ? LoadLE<uint32_t>(in.data() + at) : LoadLE<uint64_t>(in.data() + at);
     at += width;
     if (size > in.size() - at) return BadBytes("a value of {} bytes, where {} are left", size, in.size() - at);
-    PILUM_RETURN_NOT_OK(sink->Append(in.subspan(at, size)));
+    PILUM_RETURN_NOT_OK(batch.Add(in.data() + at, size));
     at += size;
   }
   if (at != in.size()) return BadBytes("{} bytes after the last value", in.size() - at);
-  return Status::OK();
+  return batch.Flush();
 }
 
 Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels) {
@@ -284,6 +316,7 @@ Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sin
   uint16_t* rep = levels->rep ? levels->rep.data() : nullptr;
   uint16_t* def = levels->def ? levels->def.data() : nullptr;
   uint64_t at = 0, rows = 0;
+  ValueBatch batch(in.data(), sink);
   while (at < in.size()) {
     if (in.size() - at < control) return BadBytes("the data end inside a control word");
     uint32_t word = control == 1 ? in[at] : control == 2 ? LoadLE<uint16_t>(&in[at]) : LoadLE<uint32_t>(&in[at]);
@@ -306,9 +339,10 @@ Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sin
       }
     }
     if (size > in.size() - at) return BadBytes("a value of {} bytes, where {} are left", size, in.size() - at);
-    PILUM_RETURN_NOT_OK(sink->Append(in.subspan(at, size)));
+    PILUM_RETURN_NOT_OK(l.variable_width ? batch.Add(in.data() + at, size) : sink->Append(in.subspan(at, size)));
     at += size;
   }
+  PILUM_RETURN_NOT_OK(batch.Flush());
   if (rows != items) return BadBytes("a run of {} rows, not {}", rows, items);
   return Status::OK();
 }

@@ -11,6 +11,8 @@ class ValueSink {
   virtual ~ValueSink() = default;
   virtual Status Append(codec::Bytes value) = 0;              // fixed width: exactly the page's bytes a value
   virtual Status AppendRun(codec::Bytes values, uint64_t n);  // fixed width: n values back to back
+  // Variable width: values base[begins[i], ends[i]), one behind the other with gaps.
+  virtual Status AppendValues(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends);
   virtual Result<codec::DataBlock> Finish() = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <arrow/type.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/utf8.h"
+#include "pilum/encoding/codec/fsst.h"
 #include "pilum/encoding/leaf_array.h"
 #include "pilum/encoding/page/full_zip.h"
 
@@ -17,6 +19,11 @@ using codec::DecodeSpec;
 Status ValueSink::AppendRun(Bytes values, uint64_t n) {
   const uint64_t width = n ? values.size() / n : 0;
   for (uint64_t i = 0; i < n; ++i) PILUM_RETURN_NOT_OK(Append(values.subspan(i * width, width)));
+  return Status::OK();
+}
+
+Status ValueSink::AppendValues(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) {
+  for (size_t i = 0; i < begins.size(); ++i) PILUM_RETURN_NOT_OK(Append(Bytes(base + begins[i], base + ends[i])));
   return Status::OK();
 }
 
@@ -183,13 +190,18 @@ class ValueChain {
     return Status::OK();
   }
 
+  // The table, where FSST is the only step.
+  const codec::FsstTable* only_fsst() const {
+    return steps_.size() == 1 && steps_[0].table && steps_[0].table->active() ? steps_[0].table.get() : nullptr;
+  }
+
   // Decodes into `out`, the last step straight into its place.
   Status Append(Bytes value, codec::VariableOut* out) {
     for (size_t i = 0; i < steps_.size(); ++i) {
       const Step& s = steps_[i];
-      if (value.empty() || (s.kind == CodecKind::kFsst && !s.table.active())) continue;
+      if (value.empty() || (s.kind == CodecKind::kFsst && !s.table->active())) continue;
       bool last = i + 1 == steps_.size();
-      uint64_t size = value.size() * 8;
+      uint64_t size = s.table ? s.table->MaxSize(value.size()) : 0;
       if (s.kind == CodecKind::kGeneral) {
         PILUM_ASSIGN_OR_RETURN(size, codec::DecompressedSize(s.scheme, value));
       }
@@ -204,12 +216,10 @@ class ValueChain {
       if (s.kind == CodecKind::kGeneral) {
         PILUM_RETURN_NOT_OK(codec::DecompressInto(s.scheme, value, to, size));
       } else {
-        int64_t wrote = s.table.CheckCodes(value) ? s.table.Decode(value, to) : -1;
-        if (wrote < 0) return BadBytes("a value ends inside an FSST escape or uses a code without a symbol");
-        size = static_cast<uint64_t>(wrote);
+        PILUM_ASSIGN_OR_RETURN(size, s.table->Decode(value, to));
       }
       if (last) {
-        out->Push(size);
+        out->Push(size, IsAscii(to, size));
         return Status::OK();
       }
       value = Bytes(to, size);
@@ -221,7 +231,7 @@ class ValueChain {
   struct Step {
     CodecKind kind;
     Compression scheme;
-    codec::FsstTable table;
+    std::shared_ptr<const codec::FsstTable> table;
   };
   std::vector<Step> steps_;
   BufferPtr scratch_[2];
@@ -239,6 +249,10 @@ class VariableSink : public ValueSink {
   Status Append(Bytes value) override {
     if (out_.count() >= max_count_) return BadBytes("more values than the page holds");
     return chain_.Append(value, &out_);
+  }
+  Status AppendValues(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) override {
+    if (const codec::FsstTable* table = chain_.only_fsst()) return table->DecodeValues(base, begins, ends, &out_);
+    return ValueSink::AppendValues(base, begins, ends);
   }
   Result<DataBlock> Finish() override { return out_.Finish(); }
 

@@ -40,6 +40,7 @@ class MiniBlockRead : public PageRead {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
+  bool ascii() const override { return ascii_; }
 
  private:
   bool lists() const { return page_.plan().has_lists(); }
@@ -69,7 +70,7 @@ class MiniBlockRead : public PageRead {
 
   const MiniBlockPage& page_;
   RowSet rows_;
-  bool all_ = false, started_ = false, planned_ = false;
+  bool all_ = false, started_ = false, planned_ = false, ascii_ = false;
   bool ask_prelude_ = false, ask_index_ = false, ask_data_ = false;
   std::shared_ptr<const Prelude> prelude_;
   std::shared_ptr<const RowIndex> index_;
@@ -234,6 +235,7 @@ Result<std::shared_ptr<arrow::Array>> MiniBlockRead::DecodeAll(ReadContext& ctx)
   PILUM_RETURN_NOT_OK(lists() ? DecodeLists(values.get(), &levels, ctx) : DecodeFlat(values.get(), &levels, ctx));
   uint64_t decoded = values->decoded();
   PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, values->Finish());
+  ascii_ = layout().dictionary ? prelude_->items.ascii : block.ascii;
   PILUM_ASSIGN_OR_RETURN(auto leaf, MakeLeafArray(std::move(block), levels, ctx));
   return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), decoded, ctx);
 }

@@ -8,6 +8,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/codec/fsst.h"
 #include "pilum/encoding/leaf_array.h"
 #include "pilum/encoding/v2_0/array.h"
 
@@ -27,7 +28,7 @@ struct BinaryLayout {
   Compression compression = Compression::kNone;
   uint64_t null_adjustment = 0;
   bool wide = false;
-  std::optional<codec::FsstTable> fsst;
+  std::shared_ptr<const codec::FsstTable> fsst;
 };
 
 class BinaryRead : public ArrayRead {
@@ -119,11 +120,9 @@ class BinaryRead : public ArrayRead {
       if (at == runs[run].size()) ++run, at = 0;
       const Bytes codes = runs[run].subspan(at, length);
       at += length;
-      if (!layout_.fsst->CheckCodes(codes)) return BadBytes("an FSST code without a symbol");
-      PILUM_ASSIGN_OR_RETURN(uint8_t * to, out.Reserve(length * 8));
-      const int64_t size = layout_.fsst->Decode(codes, to);
-      if (size < 0) return BadBytes("an FSST value ends inside an escape");
-      out.Push(static_cast<uint64_t>(size));
+      PILUM_ASSIGN_OR_RETURN(uint8_t * to, out.Reserve(layout_.fsst->MaxSize(length)));
+      PILUM_ASSIGN_OR_RETURN(const uint64_t size, layout_.fsst->Decode(codes, to));
+      out.Push(size);
     }
     return out.Finish();
   }
