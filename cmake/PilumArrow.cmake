@@ -21,7 +21,7 @@ macro(pilum_find_arrow)
       "import importlib.util,os;s=importlib.util.find_spec('pyarrow');print(os.path.dirname(s.origin) if s else '')"
       OUTPUT_VARIABLE PILUM_PYARROW_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT PILUM_PYARROW_DIR)
-      message(FATAL_ERROR "Arrow C++ not found: ${Python_EXECUTABLE} has no pyarrow. Run `make setup`, "
+      message(FATAL_ERROR "Arrow C++ not found: ${Python_EXECUTABLE} has no pyarrow. Run `tools/setup`, "
         "or pass -DPython_EXECUTABLE=…/.venv/bin/python.")
     endif()
     file(STRINGS "${PILUM_PYARROW_DIR}/include/arrow/util/config.h" _line REGEX "ARROW_SO_VERSION ")
