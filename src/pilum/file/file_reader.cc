@@ -1,14 +1,13 @@
 #include "pilum/file/file_reader.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <arrow/array.h>
-#include <arrow/array/builder_primitive.h>
+#include <arrow/array/util.h>
 #include <arrow/buffer.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/compute/exec.h>
-#include <arrow/datum.h>
+#include <arrow/array/concatenate.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
@@ -18,6 +17,7 @@
 #include "pilum/file/footer.h"
 #include "pilum/file/projection.h"
 #include "pilum/file/scan.h"
+#include "pilum/file/take.h"
 #include "pilum/file/unit.h"
 
 namespace pilum {
@@ -43,7 +43,7 @@ ColumnInfo Describe(const v2_0::StoredColumn& column) {
 class Reader : public FileReader {
  public:
   Reader(std::shared_ptr<const OpenFile> file, FileInfo info, std::vector<ByteRange> global_buffers)
-      : file_(std::move(file)), info_(info), global_buffers_(std::move(global_buffers)) {}
+      : file_(std::move(file)), info_(info), global_buffers_(std::move(global_buffers)), taker_(file_) {}
 
   const std::string& name() const override { return file_->source->name(); }
   const std::shared_ptr<arrow::Schema>& schema() const override { return file_->schema; }
@@ -83,10 +83,34 @@ class Reader : public FileReader {
     return MakeScan(std::move(file), std::move(projection), rows, limits, ctx);
   }
 
+  Result<std::shared_ptr<arrow::RecordBatch>> TakeBatch(const std::optional<std::vector<FieldPath>>& columns,
+                                                        std::span<const uint64_t> rows,
+                                                        const ReadContext& given) const override {
+    for (uint64_t row : rows) {
+      if (row >= num_rows())
+        return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, num_rows());
+    }
+    PILUM_ASSIGN_OR_RETURN(auto projection, ProjectCached(columns));
+    std::vector<std::shared_ptr<arrow::Array>> out;
+    if (rows.empty()) {
+      for (const auto& field : projection->schema->fields()) {
+        PILUM_ASSIGN_OR_RETURN(auto none, arrow::MakeEmptyArray(field->type(), given.memory_pool()));
+        out.push_back(std::move(none));
+      }
+      return arrow::RecordBatch::Make(projection->schema, 0, std::move(out));
+    }
+    ReadContext ctx = given;
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    auto arrays = taker_.Take(*projection, rows, ctx);
+    if (!arrays.ok()) return Named(arrays.status());
+    for (int i : projection->outputs) out.push_back((*arrays)[static_cast<size_t>(i)]);
+    return arrow::RecordBatch::Make(projection->schema, static_cast<int64_t>(rows.size()), std::move(out));
+  }
+
   Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(
       const std::optional<std::vector<FieldPath>>& columns) const override {
-    PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
-    return projection.schema;
+    PILUM_ASSIGN_OR_RETURN(auto projection, ProjectCached(columns));
+    return projection->schema;
   }
 
   Result<BufferPtr> ReadGlobalBuffer(uint32_t i, ReadContext& ctx) const override {
@@ -109,9 +133,36 @@ class Reader : public FileReader {
     return ProjectFields(name(), *file_->schema, file_->leaves, columns);
   }
 
+  // The projection asked for last, which is mostly asked for again.
+  Result<std::shared_ptr<const Projection>> ProjectCached(const std::optional<std::vector<FieldPath>>& columns) const {
+    {
+      std::lock_guard lock(mutex_);
+      if (projection_ && projected_ == columns) return projection_;
+    }
+    PILUM_ASSIGN_OR_RETURN(Projection made, Project(columns));
+    auto shared = std::make_shared<const Projection>(std::move(made));
+    std::lock_guard lock(mutex_);
+    projected_ = columns;
+    projection_ = shared;
+    return shared;
+  }
+
+  // What goes wrong in a file says in which.
+  Status Named(const Status& status) const {
+    const ErrorKind kind = KindOf(status);
+    if (kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline || status.message().starts_with(name())) {
+      return status;
+    }
+    return WithContext(name(), status);
+  }
+
   std::shared_ptr<const OpenFile> file_;
   FileInfo info_;
   std::vector<ByteRange> global_buffers_;
+  const FileTaker taker_;
+  mutable std::mutex mutex_;
+  mutable std::optional<std::vector<FieldPath>> projected_;  // what projection_ is of
+  mutable std::shared_ptr<const Projection> projection_;
 };
 
 // Pages of one leaf column. Errors name column and page, not the file.
@@ -203,17 +254,6 @@ Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(BatchStream* stre
   }
 }
 
-// For each of `rows` its place among the sorted distinct ones.
-Result<std::shared_ptr<arrow::Array>> PlacesOf(const std::vector<uint64_t>& rows, const std::vector<uint64_t>& sorted,
-                                               arrow::MemoryPool* pool) {
-  arrow::UInt64Builder builder(pool);
-  PILUM_RETURN_NOT_OK(builder.Reserve(static_cast<int64_t>(rows.size())));
-  for (uint64_t row : rows) {
-    builder.UnsafeAppend(static_cast<uint64_t>(std::lower_bound(sorted.begin(), sorted.end(), row) - sorted.begin()));
-  }
-  return builder.Finish();
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
@@ -241,36 +281,18 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
 Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,
                                                        const std::vector<uint64_t>& rows,
                                                        const ReadContext& ctx) const {
-  const uint64_t count = num_rows();
-  for (uint64_t row : rows) {
-    if (row >= count) return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, count);
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (size_t at = 0; at < rows.size() || at == 0; at += kTakeRows) {
+    std::span<const uint64_t> piece(rows.data() + at, std::min<size_t>(kTakeRows, rows.size() - at));
+    PILUM_ASSIGN_OR_RETURN(auto batch, TakeBatch(columns, piece, ctx));
+    batches.push_back(std::move(batch));
   }
-  bool ascending = std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
-  std::vector<uint64_t> sorted;
-  if (!ascending) {
-    sorted = rows;
-    std::sort(sorted.begin(), sorted.end());
-    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  }
-  BatchLimits limits{std::max<uint64_t>(1, rows.size()), uint64_t{1} << 62};
-  PILUM_ASSIGN_OR_RETURN(auto stream, Read(columns, RowSet::FromSorted(ascending ? rows : sorted), limits, ctx));
-  PILUM_ASSIGN_OR_RETURN(auto batches, Drain(stream.get()));
-  std::shared_ptr<arrow::Array> places;
-  if (!ascending) {
-    PILUM_ASSIGN_OR_RETURN(places, PlacesOf(rows, sorted, ctx.memory_pool()));
-  }
-  const auto& schema = stream->schema();
+  const auto& schema = batches[0]->schema();
   std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
   for (int i = 0; i < schema->num_fields(); ++i) {
     arrow::ArrayVector chunks;
     for (const auto& b : batches) chunks.push_back(b->column(i));
     PILUM_ASSIGN_OR_RETURN(auto array, OneChunk(chunks, schema->field(i)->type(), ctx.memory_pool()));
-    if (places) {
-      arrow::compute::ExecContext exec(ctx.memory_pool());
-      PILUM_ASSIGN_OR_RETURN(auto taken,
-                             arrow::compute::Take(array, places, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
-      array = taken.make_array();
-    }
     out.push_back(std::make_shared<arrow::ChunkedArray>(std::move(array)));
   }
   return arrow::Table::Make(schema, std::move(out), static_cast<int64_t>(rows.size()));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,13 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
   virtual Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(
       const std::optional<std::vector<FieldPath>>& columns) const = 0;
 
+  // Rows in the caller's order, duplicates kept, as one batch: by address where the pages allow, without decoding what
+  // lies around them. For few rows (kTakeRows); a large part of a file is read sooner with Read. kMemory where one array
+  // cannot hold them.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> TakeBatch(const std::optional<std::vector<FieldPath>>& columns,
+                                                                std::span<const uint64_t> rows,
+                                                                const ReadContext& ctx) const = 0;
+  static constexpr uint64_t kTakeRows = 4096;
   // Rows in the caller's order, duplicates kept, as one table of one chunk a column.
   Result<std::shared_ptr<arrow::Table>> Take(const std::optional<std::vector<FieldPath>>& columns,
                                              const std::vector<uint64_t>& rows, const ReadContext& ctx) const;

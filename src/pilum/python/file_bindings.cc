@@ -26,8 +26,9 @@ using Columns = std::optional<std::vector<std::string>>;
 
 constexpr uint64_t kTableBatchRows = 1 << 16;  // batches that only feed a table: large, but each soon done
 constexpr uint64_t kTableBatchBytes = 64 << 20;
-constexpr uint64_t kMaxBatchBytes = 1 << 30;  // asked-for batch sizes hold up to here (32-bit string offsets)
-constexpr uint64_t kQuickBytes = 32 << 20;    // a batch below this is read before anybody misses Ctrl-C
+constexpr uint64_t kMaxBatchBytes = 1 << 30;       // asked-for batch sizes hold up to here (32-bit string offsets)
+constexpr uint64_t kFewRows = 1024, kSparse = 32;  // takes up to here go by address; denser ones decode whole chunks
+constexpr uint64_t kQuickBytes = 32 << 20;         // a batch below this is read before anybody misses Ctrl-C
 
 // "scheme://dir/name" -> the store of "scheme://dir" and "name"; plain paths go to the local file system directly.
 std::pair<std::string, std::string> SplitUri(const std::string& uri) {
@@ -95,6 +96,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     auto out = std::make_shared<PyFileReader>();
     out->verify_ = verify;
     Check(WithoutGil([&] { return out->OpenNow(path, columns); }));
+    out->python_schema_ = WithExtensionTypes(out->schema_);
     return out;
   }
 
@@ -107,17 +109,33 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     return Read(RowSet::Range(begin, begin + count), batch_rows, for_table);
   }
 
-  std::shared_ptr<PyStream> TakeRows(nb::handle indices, uint64_t batch_rows, bool for_table) {
-    std::vector<uint64_t> rows = RowsFromPython(indices);
-    for (size_t i = 1; i < rows.size(); ++i) {
-      if (rows[i] <= rows[i - 1]) {
-        Raise(UsageError("row numbers must rise strictly: {} comes after {}", rows[i], rows[i - 1]));
+  std::shared_ptr<PyStream> TakeRows(nb::handle indices, uint64_t batch_rows) {
+    return Read(RowSet::FromSorted(Ascending(indices)), batch_rows, /*for_table=*/false);
+  }
+
+  nb::object TakeTable(nb::handle indices) {
+    std::vector<uint64_t> rows = Ascending(indices);
+    if (rows.size() > kFewRows && rows.size() > file_->num_rows() / kSparse) {
+      return Read(RowSet::FromSorted(rows), kTableBatchRows, /*for_table=*/true)->ReadTable();
+    }
+    Check(CheckFits(file_->name(), *schema_, rows.size()));
+    ReadContext ctx = Context();
+    arrow::RecordBatchVector batches;
+    uint64_t piece = FileReader::kTakeRows;
+    for (size_t at = 0; at < rows.size() || at == 0;) {
+      const std::span<const uint64_t> now(rows.data() + at, std::min<size_t>(piece, rows.size() - at));
+      auto batch = WithoutGil([&] { return file_->TakeBatch(columns_, now, ctx); });
+      if (!batch.ok() && KindOf(batch.status()) == ErrorKind::kMemory && now.size() > 1) {
+        piece = now.size() / 2;  // more than one array can hold
+        continue;
       }
+      batches.push_back(Unwrap(std::move(batch)));
+      if (python_schema_ != schema_) batches.back() = WithExtensionTypes(batches.back(), python_schema_);
+      at += now.size();
+      if (now.empty()) break;
+      if (at < rows.size()) CheckSignals();
     }
-    if (!rows.empty() && rows.back() >= file_->num_rows()) {
-      Raise(UsageError("{}: row {} was asked for, the file has {}", file_->name(), rows.back(), file_->num_rows()));
-    }
-    return Read(RowSet::FromSorted(rows), batch_rows, for_table);
+    return ToPython(Unwrap(arrow::Table::FromRecordBatches(python_schema_, std::move(batches))));
   }
 
   std::shared_ptr<PyStream> Read(RowSet rows, uint64_t batch_rows, bool for_table) {
@@ -211,6 +229,19 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     return Status::OK();
   }
 
+  std::vector<uint64_t> Ascending(nb::handle indices) const {
+    std::vector<uint64_t> rows = RowsFromPython(indices);
+    for (size_t i = 1; i < rows.size(); ++i) {
+      if (rows[i] <= rows[i - 1]) {
+        Raise(UsageError("row numbers must rise strictly: {} comes after {}", rows[i], rows[i - 1]));
+      }
+    }
+    if (!rows.empty() && rows.back() >= file_->num_rows()) {
+      Raise(UsageError("{}: row {} was asked for, the file has {}", file_->name(), rows.back(), file_->num_rows()));
+    }
+    return rows;
+  }
+
   ReadContext Context() {
     ReadContext ctx;
     ctx.stats = &stats_;
@@ -221,7 +252,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
 
   std::shared_ptr<const FileReader> file_;
   std::optional<std::vector<FieldPath>> columns_;
-  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<arrow::Schema> schema_, python_schema_;  // the second with extension types
   ReadStats stats_;
   Verify verify_ = Verify::kReads;
 };
@@ -352,8 +383,9 @@ void BindFile(nb::module_& m) {
                   nb::arg("verify") = Verify::kReads)
       .def("read_range", &PyFileReader::ReadRange, nb::arg("start"), nb::arg("num_rows"), nb::arg("batch_size"),
            nb::arg("for_table") = false)
-      .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"),
-           nb::arg("for_table") = false)
+      .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"))
+      .def("take_table", &PyFileReader::TakeTable, nb::arg("indices"),
+           "The rows with these numbers, as a pyarrow.Table.")
       .def("read_global_buffer", &PyFileReader::GlobalBuffer, nb::arg("index"))
       .def("check", &PyFileReader::CheckAll,
            "Decodes everything; a message for each fault, empty when the file is sound.")

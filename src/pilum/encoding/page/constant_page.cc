@@ -4,50 +4,12 @@
 #include <cstring>
 
 #include "pilum/base/bytes.h"
-#include "pilum/encoding/page/page_base.h"
+#include "pilum/encoding/page/constant_page.h"
 
 namespace pilum {
 
 using codec::BadBytes;
 using codec::Bytes;
-
-namespace {
-
-// Decoded once: all levels of the page, where each row starts (lists), and the value.
-struct ConstantPrelude {
-  uint64_t events = 0;
-  std::vector<uint16_t> rep, def;
-  std::vector<uint64_t> row_start;  // lists: rows + 1
-  bool has_value = false;
-  std::string value;  // raw bytes of the scalar
-  uint64_t bytes() const { return (rep.size() + def.size()) * 2 + row_start.size() * 8 + value.size(); }
-};
-
-class ConstantPage : public PageBase {
- public:
-  using PageBase::PageBase;
-  Status Check() const;
-  std::unique_ptr<PageRead> StartRead(RowSet rows) const override;
-  uint64_t cached_bytes() const override {
-    std::lock_guard lock(mutex_);
-    return prelude_ ? prelude_->bytes() : 0;
-  }
-  std::shared_ptr<const ConstantPrelude> prelude() const {
-    std::lock_guard lock(mutex_);
-    return prelude_;
-  }
-  bool value_in_buffer() const { return buffers().size() == 1 || buffers().size() == 3; }
-  Result<std::shared_ptr<const ConstantPrelude>> ParsePrelude(const std::vector<BufferPtr>& buffers) const;
-
- private:
-  Status ParseLevels(Bytes bytes, const std::optional<CodecDesc>& codec, uint64_t count,
-                     std::vector<uint16_t>* out) const;
-  Status IndexRows(ConstantPrelude* p) const;
-  Status ParseScalar(Bytes bytes, std::string* out) const;
-
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const ConstantPrelude> prelude_;
-};
 
 Status ConstantPage::Check() const {
   const PageLayout& l = layout();
@@ -137,6 +99,8 @@ Result<std::shared_ptr<const ConstantPrelude>> ConstantPage::ParsePrelude(const 
   if (!prelude_) prelude_ = std::move(p);
   return prelude_;
 }
+
+namespace {
 
 class ConstantRead : public PageRead {
  public:
@@ -272,11 +236,11 @@ Result<codec::DataBlock> ConstantRead::RepeatVariable(uint64_t n, arrow::MemoryP
   return b;
 }
 
+}  // namespace
+
 std::unique_ptr<PageRead> ConstantPage::StartRead(RowSet rows) const {
   return std::make_unique<ConstantRead>(*this, std::move(rows));
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Page>> MakeConstantPage(PageContext context) {
   auto page = std::make_unique<ConstantPage>(std::move(context));

@@ -58,17 +58,23 @@ class PageBase : public Page {
   PageContext c_;
 };
 
-// The last steps of every decode: the leaf array, the layers around it, the count.
-inline Result<std::shared_ptr<arrow::Array>> FinishRead(const PageBase& page, Levels levels, uint64_t rows,
-                                                        std::shared_ptr<arrow::ArrayData> leaf, uint64_t decoded,
-                                                        ReadContext& ctx) {
-  if (page.plan().layers.size() > 1) {
-    PILUM_ASSIGN_OR_RETURN(leaf, Unravel(page.plan(), std::move(levels), rows, std::move(leaf), ctx.memory_pool()));
+// The last steps of every decode: the leaf array, the layers around it, the count. `plan`: what the levels count by.
+inline Result<std::shared_ptr<arrow::Array>> FinishRead(const PageBase& page, const LevelPlan& plan, Levels levels,
+                                                        uint64_t rows, std::shared_ptr<arrow::ArrayData> leaf,
+                                                        uint64_t decoded, ReadContext& ctx) {
+  if (plan.layers.size() > 1) {
+    PILUM_ASSIGN_OR_RETURN(leaf, Unravel(plan, std::move(levels), rows, std::move(leaf), ctx.memory_pool()));
   } else if (static_cast<uint64_t>(leaf->length) != rows) {
     return codec::BadBytes("{} values for {} rows", leaf->length, rows);
   }
   if (ctx.stats) ctx.stats->AddDecoded(page.context().column->name, decoded);
   return arrow::MakeArray(leaf);
+}
+
+inline Result<std::shared_ptr<arrow::Array>> FinishRead(const PageBase& page, Levels levels, uint64_t rows,
+                                                        std::shared_ptr<arrow::ArrayData> leaf, uint64_t decoded,
+                                                        ReadContext& ctx) {
+  return FinishRead(page, page.plan(), std::move(levels), rows, std::move(leaf), decoded, ctx);
 }
 
 inline codec::Bytes BytesOf(const BufferPtr& b) { return codec::Bytes(b->data(), static_cast<size_t>(b->size())); }

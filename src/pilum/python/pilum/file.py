@@ -37,15 +37,20 @@ def _version(version: Optional[str]) -> str:
 class ReaderResults:
     """Rows of a read that has not happened yet. Use one of the three ways out, once."""
 
-    def __init__(self, start):
+    __slots__ = ("_start", "_table")
+
+    def __init__(self, start, table=None):
         self._start = start  # start(for_table) -> _pilum.BatchStream
-        self._stream = None
+        self._table = table  # where there is a shorter way: table() -> pa.Table
+
+    def _once(self):
+        start, self._start = self._start, None
+        if start is None:
+            raise UsageError("these rows were already read; ask the reader again")
+        return start
 
     def _begin(self, for_table: bool):
-        if self._start is None:
-            raise UsageError("these rows were already read; ask the reader again")
-        start, self._start = self._start, None
-        return start(for_table)
+        return self._once()(for_table)
 
     def to_batches(self) -> pa.RecordBatchReader:
         """The rows as a lazy stream: each batch is read when it is asked for."""
@@ -54,7 +59,10 @@ class ReaderResults:
 
     def to_table(self) -> pa.Table:
         """All rows, read now. Chunks are as large as suits the reader, whatever the batch size."""
-        return self._begin(True).read_table()
+        if self._table is None:
+            return self._begin(True).read_table()
+        self._once()
+        return self._table()
 
     def __arrow_c_stream__(self, requested_schema=None):
         """The rows as an Arrow C stream, for polars, DuckDB and others. ``requested_schema`` is not acted on."""
@@ -171,7 +179,7 @@ class LanceFileReader:
         if isinstance(indices, (pa.Array, pa.ChunkedArray)):
             indices = indices.to_pylist()
         reader = self._reader
-        return ReaderResults(lambda for_table: reader.take_rows(indices, batch_size, for_table))
+        return ReaderResults(lambda for_table: reader.take_rows(indices, batch_size), lambda: reader.take_table(indices))
 
     def metadata(self) -> LanceFileMetadata:
         """Schema, sizes, columns and pages, from the tail of the file alone."""

@@ -1,0 +1,199 @@
+#include "pilum/file/take.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <arrow/datum.h>
+#include <arrow/type.h>
+
+#include "pilum/file/utf8.h"
+
+namespace pilum {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+// A file is mapped once so many values were asked for: the first touch of a mapped page costs more than ten times as
+// much as reading a few hundred bytes, and a reader that is used again gets it back.
+constexpr uint64_t kMapFromCells = 64;
+
+// One read of the addressable fields. All leaves advance together, so that a take costs few round trips.
+class Gather {
+ public:
+  Gather(const OpenFile& file, std::span<const uint64_t> rows, const uint8_t* map, ReadContext& ctx)
+      : file_(file), rows_(rows), map_(map), ctx_(ctx) {}
+
+  // False: some page of `leaf` is not addressable.
+  bool Add(const LeafTaker* leaf) {
+    leaves_.emplace_back();
+    if (leaves_.back().Begin(leaf, rows_, map_)) return true;
+    leaves_.pop_back();
+    return false;
+  }
+  void Drop(size_t count) { leaves_.resize(leaves_.size() - count); }
+
+  Status Fetch() {
+    PILUM_RETURN_NOT_OK(Round(
+        [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
+          leaf.AskPreludes(ranges);
+          return Status::OK();
+        },
+        &LeafTake::GivePreludes));
+    PILUM_RETURN_NOT_OK(Round(
+        [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
+          leaf.AskIndex(ranges);
+          return Status::OK();
+        },
+        &LeafTake::GiveIndex));
+    return Round([](LeafTake& leaf, std::vector<ByteRange>* ranges) { return leaf.AskData(ranges); },
+                 &LeafTake::GiveData);
+  }
+
+  // The next leaf, in the order they were added.
+  Result<ArrayPtr> Next() {
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    return leaves_[next_++].Finish(ctx_);
+  }
+
+ private:
+  template <typename Ask>
+  Status Round(Ask ask, Status (LeafTake::*give)(std::span<const BufferPtr>)) {
+    std::vector<ByteRange> ranges, mine;
+    std::vector<size_t> counts;
+    for (LeafTake& leaf : leaves_) {
+      mine.clear();
+      PILUM_RETURN_NOT_OK(ask(leaf, &mine));
+      counts.push_back(mine.size());
+      ranges.insert(ranges.end(), mine.begin(), mine.end());
+    }
+    if (ranges.empty()) return Status::OK();
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    PILUM_ASSIGN_OR_RETURN(auto fetched, file_.source->ReadRanges(ranges, ctx_));
+    std::span<const BufferPtr> left(fetched);
+    for (size_t i = 0; i < leaves_.size(); ++i) {
+      if (counts[i] > 0) PILUM_RETURN_NOT_OK((leaves_[i].*give)(left.first(counts[i])));
+      left = left.subspan(counts[i]);
+    }
+    return Status::OK();
+  }
+
+  const OpenFile& file_;
+  std::span<const uint64_t> rows_;
+  const uint8_t* map_;
+  ReadContext& ctx_;
+  std::vector<LeafTake> leaves_;
+  size_t next_ = 0;
+};
+
+// For each of `rows` its place among the sorted distinct ones.
+Result<ArrayPtr> PlacesOf(std::span<const uint64_t> rows, const std::vector<uint64_t>& sorted,
+                          arrow::MemoryPool* pool) {
+  arrow::UInt64Builder builder(pool);
+  PILUM_RETURN_NOT_OK(builder.Reserve(static_cast<int64_t>(rows.size())));
+  for (uint64_t row : rows) {
+    builder.UnsafeAppend(static_cast<uint64_t>(std::lower_bound(sorted.begin(), sorted.end(), row) - sorted.begin()));
+  }
+  return builder.Finish();
+}
+
+// The fields of `projection` that are not addressable, in units.
+Result<std::vector<ArrayPtr>> TakeUnit(const OpenFile& file, const Projection& projection,
+                                       std::span<const uint64_t> rows, ReadContext& ctx) {
+  std::vector<uint64_t> sorted(rows.begin(), rows.end());
+  const bool ascending = std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
+  if (!ascending) {
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  }
+  PILUM_ASSIGN_OR_RETURN(DecodedUnit unit, DecodeUnit(file, projection, RowSet::FromSorted(sorted), ctx));
+  if (ascending) return std::move(unit.arrays);
+  PILUM_ASSIGN_OR_RETURN(ArrayPtr places, PlacesOf(rows, sorted, ctx.memory_pool()));
+  arrow::compute::ExecContext exec(ctx.memory_pool());
+  for (ArrayPtr& array : unit.arrays) {
+    PILUM_ASSIGN_OR_RETURN(auto taken,
+                           arrow::compute::Take(array, places, arrow::compute::TakeOptions::NoBoundsCheck(), &exec));
+    array = taken.make_array();
+  }
+  return std::move(unit.arrays);
+}
+
+}  // namespace
+
+FileTaker::FileTaker(std::shared_ptr<const OpenFile> file)
+    : file_(std::move(file)), leaves_(std::make_unique<Leaf[]>(file_->leaves.size())) {}
+
+const LeafTaker* FileTaker::TakerOf(int number) const {
+  Leaf& leaf = leaves_[static_cast<size_t>(number)];
+  if (!leaf.ready.load(std::memory_order_acquire)) {
+    std::lock_guard lock(mutex_);
+    if (!leaf.ready.load()) {
+      const OpenColumn& column = file_->columns[static_cast<size_t>(number)];
+      auto made = LeafTaker::Make(&file_->leaves[static_cast<size_t>(number)], column.pages, column.first_row);
+      if (made.ok()) leaf.taker = std::move(*made);
+      leaf.ready.store(true, std::memory_order_release);
+    }
+  }
+  return leaf.taker.get();
+}
+
+const uint8_t* FileTaker::MapFor(size_t cells) const {
+  if (cells_taken_.fetch_add(cells) + cells < kMapFromCells) return nullptr;
+  auto bytes = file_->source->Mapped();
+  return bytes.size() == file_->source->size() && !bytes.empty() ? bytes.data() : nullptr;
+}
+
+Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std::span<const uint64_t> rows,
+                                              ReadContext& ctx) const {
+  std::vector<ArrayPtr> out(projection.reads.size());
+  size_t num_leaves = 0;
+  for (const ReadField& field : projection.reads) num_leaves += field.leaves.size();
+  const uint8_t* map = MapFor(rows.size() * num_leaves);
+  Gather gather(*file_, rows, map, ctx);
+  Projection others;
+  std::vector<size_t> places, other_places;
+  for (size_t f = 0; f < projection.reads.size(); ++f) {
+    const ReadField& field = projection.reads[f];
+    size_t added = 0;
+    for (int leaf : field.leaves) {
+      const LeafTaker* taker = TakerOf(leaf);
+      if (!taker || !gather.Add(taker)) break;
+      ++added;
+    }
+    if (added == field.leaves.size()) {
+      places.push_back(f);
+      continue;
+    }
+    gather.Drop(added);
+    others.reads.push_back(field);
+    other_places.push_back(f);
+  }
+  PILUM_RETURN_NOT_OK(gather.Fetch());
+  std::vector<ArrayPtr> leaves;
+  for (size_t f : places) {
+    const ReadField& field = projection.reads[f];
+    leaves.clear();
+    for (int number : field.leaves) {
+      PILUM_ASSIGN_OR_RETURN(auto array, gather.Next());
+      Status utf8 = CheckUtf8(*array->data());
+      if (!utf8.ok()) {
+        return WithContext(fmt::format("column '{}'", file_->leaves[static_cast<size_t>(number)].name), utf8);
+      }
+      leaves.push_back(std::move(array));
+    }
+    PILUM_ASSIGN_OR_RETURN(out[f], MergeLeaves(field.merged, leaves, ctx.memory_pool()));
+    if (field.merged != field.field) {
+      PILUM_ASSIGN_OR_RETURN(out[f], PruneArray(out[f], field.field->type()));
+    }
+  }
+  if (map) PILUM_RETURN_NOT_OK(file_->source->CheckMapped());
+  if (others.reads.empty()) return out;
+  PILUM_ASSIGN_OR_RETURN(auto arrays, TakeUnit(*file_, others, rows, ctx));
+  for (size_t i = 0; i < arrays.size(); ++i) out[other_places[i]] = std::move(arrays[i]);
+  return out;
+}
+
+}  // namespace pilum
