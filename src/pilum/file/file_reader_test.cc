@@ -85,9 +85,32 @@ TablePtr Rows(const TablePtr& table, const std::vector<uint64_t>& rows) {
   return arrow::compute::Take(table->CombineChunks().ValueOrDie(), *builder.Finish())->table();
 }
 
+// Through a mapping (a local file, from its second take on) and by ranges (anything else), each on a reader that knows
+// nothing yet.
+void CheckTakesOfNewReaders(const TablePtr& want, const std::string& path, std::mt19937* random) {
+  const auto n = static_cast<uint64_t>(want->num_rows());
+  ReadContext ctx;
+  for (bool local : {true, false}) {
+    auto reader = local ? OpenPath(path) : OpenBytes(*testing::ReadBytes(path));
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    for (uint64_t k : {1, 3, 200, 50}) {
+      std::vector<uint64_t> rows;
+      const uint64_t span = (*random)() % 2 ? n : std::min<uint64_t>(n, 40);  // far apart, or close
+      const uint64_t from = (*random)() % (n - span + 1);
+      for (uint64_t i = 0; i < k; ++i) rows.push_back(from + (*random)() % span);
+      if ((*random)() % 2) std::sort(rows.begin(), rows.end());
+      auto got = (*reader)->TakeBatch(std::nullopt, rows, ctx);
+      ASSERT_TRUE(got.ok()) << path << ": " << got.status();
+      ASSERT_TRUE((*got)->ValidateFull().ok()) << path << (*got)->ValidateFull();
+      ExpectSame(**arrow::Table::FromRecordBatches({*got}), *Rows(want, rows), path + (local ? " local" : " memory"));
+    }
+  }
+}
+
 void CheckTakes(const FileReader& reader, const TablePtr& want, const std::string& path) {
   std::mt19937 random(static_cast<uint32_t>(std::hash<std::string>()(Base(path))));
   const auto n = static_cast<uint64_t>(want->num_rows());
+  CheckTakesOfNewReaders(want, path, &random);
   for (uint64_t k : {1, 7, 100}) {
     std::vector<uint64_t> rows;  // any order, with duplicates
     for (uint64_t i = 0; i < k; ++i) rows.push_back(random() % n);
@@ -218,6 +241,11 @@ TEST(FileReader, EveryFixtureWithFlippedBytes) {
         for (int flips = 0; flips < 3; ++flips) bytes[random() % bytes.size()] = static_cast<char>(random());
         auto reader = OpenBytes(bytes);
         if (!reader.ok() || (*reader)->num_rows() > 1'000'000) continue;
+        if (const uint64_t n = (*reader)->num_rows(); n > 0) {  // takes meet the damage first, and on their own
+          auto taken = (*reader)->TakeBatch(std::nullopt, std::vector<uint64_t>{n - 1, n / 2, 0, n / 2}, ReadContext());
+          if (taken.ok()) EXPECT_TRUE((*taken)->Validate().ok()) << (*taken)->Validate();
+          if (!taken.ok()) EXPECT_TRUE(taken.status().message().starts_with("x.lance: ")) << taken.status();
+        }
         auto table = (*reader)->ReadTable(std::nullopt, RowSet::All((*reader)->num_rows()), ReadContext());
         if (!table.ok()) {
           EXPECT_TRUE(table.status().message().starts_with("x.lance: ")) << table.status();

@@ -79,6 +79,7 @@ Result<std::unique_ptr<PageTaker>> MakeConstantTaker(const PageBase& page, const
   if (!constant || StorageType(*page.leaf_type()).id() == arrow::Type::DICTIONARY) return nullptr;
   // A constant of a fixed-size list is not written by anybody.
   if (StorageType(*page.leaf_type()).id() == arrow::Type::FIXED_SIZE_LIST) return nullptr;
+  if (constant->buffers().empty()) PILUM_RETURN_NOT_OK(constant->ParsePrelude({}).status());  // nothing to ask for
   return std::unique_ptr<PageTaker>(new ConstantTaker(*constant, plan));
 }
 
