@@ -72,7 +72,12 @@ class Gather {
     }
     if (ranges.empty()) return Status::OK();
     PILUM_RETURN_NOT_OK(ctx_.Check());
-    PILUM_ASSIGN_OR_RETURN(auto fetched, file_.source->ReadRanges(ranges, ctx_));
+    auto place = [&](size_t i) {
+      size_t leaf = 0;
+      while (leaf + 1 < counts.size() && i >= counts[leaf]) i -= counts[leaf++];
+      return fmt::format("column '{}'", leaves_[leaf].column().name);
+    };
+    PILUM_ASSIGN_OR_RETURN(auto fetched, file_.ReadRanges(ranges, place, ctx_));
     std::span<const BufferPtr> left(fetched);
     for (size_t i = 0; i < leaves_.size(); ++i) {
       if (counts[i] > 0) PILUM_RETURN_NOT_OK((leaves_[i].*give)(left.first(counts[i])));
@@ -140,7 +145,8 @@ const LeafTaker* FileTaker::TakerOf(int number) const {
   return leaf.taker.get();
 }
 
-const uint8_t* FileTaker::MapFor(size_t cells) const {
+const uint8_t* FileTaker::MapFor(size_t cells, const ReadContext& ctx) const {
+  if (file_->checksums && ctx.verify == Verify::kAll) return nullptr;  // ranges are verified, single words are not
   if (cells_taken_.fetch_add(cells) + cells < kMapFromCells) return nullptr;
   auto bytes = file_->source->Mapped();
   return bytes.size() == file_->source->size() && !bytes.empty() ? bytes.data() : nullptr;
@@ -151,7 +157,7 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
   std::vector<ArrayPtr> out(projection.reads.size());
   size_t num_leaves = 0;
   for (const ReadField& field : projection.reads) num_leaves += field.leaves.size();
-  const uint8_t* map = MapFor(rows.size() * num_leaves);
+  const uint8_t* map = MapFor(rows.size() * num_leaves, ctx);
   Gather gather(*file_, rows, map, ctx);
   Projection others;
   std::vector<size_t> places, other_places;

@@ -31,7 +31,7 @@ class FileTaker {
     std::unique_ptr<const LeafTaker> taker;  // null: not addressable
   };
   const LeafTaker* TakerOf(int leaf) const;
-  const uint8_t* MapFor(size_t cells) const;
+  const uint8_t* MapFor(size_t cells, const ReadContext& ctx) const;
 
   std::shared_ptr<const OpenFile> file_;
   mutable std::mutex mutex_;

@@ -56,6 +56,7 @@ class LeafTake {
  public:
   // False: a page of these rows is not addressable.
   bool Begin(const LeafTaker* leaf, std::span<const uint64_t> rows, const uint8_t* map);
+  const LeafColumn& column() const { return leaf_->column(); }
   void AskPreludes(std::vector<ByteRange>* ranges);
   Status GivePreludes(std::span<const BufferPtr> fetched);
   void AskIndex(std::vector<ByteRange>* ranges);
