@@ -84,7 +84,7 @@ class Generator:
         if p < 0.65:
             make = r.choice([pa.list_, pa.list_, pa.large_list])
             return pa.field(name, make(self.field("item", depth - 1, True)), nullable)
-        if p < 0.9 or self.version == "2.1" or (p >= 0.96 and in_list):  # no version holds those in lists
+        if p < 0.9 or self.version < "2.2" or (p >= 0.96 and in_list):  # no version holds those in lists
             children = [self.field(n, depth - 1, in_list) for n in string.ascii_lowercase[: r.randint(1, 3)]]
             return pa.field(name, pa.struct(children), nullable)
         if p < 0.96:
@@ -195,6 +195,8 @@ class Generator:
         t = field.type
         mask = self.mask(n, field.nullable)
         if pa.types.is_struct(t):
+            if self.version == "2.0":  # stores no nulls of structs
+                mask = None
             children = [self.array(f, n) for f in t]
             return pa.StructArray.from_arrays(children, fields=list(t), mask=None if mask is None else pa.array(mask))
         if pa.types.is_map(t) or pa.types.is_list(t) or pa.types.is_large_list(t):

@@ -112,12 +112,12 @@ def test_wrong_rows_are_refused(tmp_path, table):
 
 
 def test_versions(tmp_path, table):
-    for version, minor in [("2.1", 1), ("2.2", 2), ("stable", 2), (None, 2)]:
+    for version, minor in [("2.0", 0), ("0.3", 0), ("2.1", 1), ("2.2", 2), ("stable", 2), (None, 2)]:
         p = tmp_path / f"{version}.lance"
         with LanceFileWriter(p, table.schema, version=version) as w:
             w.write_batch(table)
         assert LanceFileReader(p).metadata().minor_version == minor
-    for version in ("2.0", "2.3", "next", "legacy"):
+    for version in ("2.3", "next", "legacy"):
         with pytest.raises(pilum.UnsupportedError):
             LanceFileWriter(tmp_path / "no.lance", table.schema, version=version)
     with pytest.raises(ValueError, match="9.9"):

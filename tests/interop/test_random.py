@@ -73,7 +73,7 @@ def check_parts(path, want, rng, peer):
             check(LanceFileReader(path, columns=[leaf]).read_all().to_table(), expected, f"leaf {leaf}")
 
 
-@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_they_write_we_read(version, budget, tmp_path):
     budget = budget(0.2)
     refused = compared = 0
@@ -110,7 +110,7 @@ def test_they_write_we_read(version, budget, tmp_path):
     assert compared
 
 
-@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_we_write_they_read(version, budget, tmp_path):
     budget = budget(0.3)
     unread = compared = 0

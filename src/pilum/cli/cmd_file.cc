@@ -328,7 +328,7 @@ void AddFileCommands(CLI::App& app, Action* action) {
   convert
       ->add_option("--format,-f", args->output.format, "csv, jsonl, arrow, parquet or lance (default: by OUT's name)")
       ->type_name("FORMAT");
-  convert->add_option("--version", args->output.version, "Of a Lance file: 2.1 or 2.2 (default: 2.2)")
+  convert->add_option("--version", args->output.version, "Of a Lance file: 2.0, 2.1 or 2.2 (default: 2.2)")
       ->type_name("VERSION");
   AddInputOptions(*convert, &args->input);
 

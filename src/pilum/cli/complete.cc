@@ -38,7 +38,7 @@ void Walk(const CLI::App& app, const std::string& path, std::vector<Node>* out) 
 const std::vector<std::pair<std::string, std::string>> kValues = {
     {"--format", "table csv jsonl arrow parquet lance"},
     {"--input-format", "auto parquet csv jsonl arrow lance"},
-    {"--version", "2.1 2.2"},
+    {"--version", "2.0 2.1 2.2"},
     {"--stats", "json"}};
 
 std::string WordList(const Node& node) {

@@ -25,8 +25,9 @@ std::string CpuKernels() {
 }
 
 std::string VersionText() {
-  return fmt::format("pilum {}\narrow {}\nzstd {}\ncpu kernels:{}\nlance files: read 2.0, 2.1, 2.2; write 2.1, 2.2",
-                     PILUM_VERSION, arrow::GetBuildInfo().version_string, ZSTD_versionString(), CpuKernels());
+  return fmt::format(
+      "pilum {}\narrow {}\nzstd {}\ncpu kernels:{}\nlance files: read 2.0, 2.1, 2.2; write 2.0, 2.1, 2.2",
+      PILUM_VERSION, arrow::GetBuildInfo().version_string, ZSTD_versionString(), CpuKernels());
 }
 
 std::string OneLine(std::string text) {

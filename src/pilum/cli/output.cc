@@ -64,10 +64,12 @@ class LanceWriter : public RowWriter {
 Result<std::unique_ptr<RowWriter>> MakeLance(const OutputOptions& options, const std::string& path,
                                              std::shared_ptr<arrow::Schema> schema) {
   WriteOptions writing;
-  if (options.version == "2.1")
+  if (options.version == "2.0")
+    writing.version = FileVersion::kV2_0;
+  else if (options.version == "2.1")
     writing.version = FileVersion::kV2_1;
   else if (options.version != "2.2")
-    return UsageError("--version {}: Lance files are written in 2.1 and 2.2", options.version);
+    return UsageError("--version {}: Lance files are written in 2.0, 2.1 and 2.2", options.version);
   std::unique_ptr<ByteSink> sink;
   if (path == "-") {
     sink = std::make_unique<StdoutSink>();

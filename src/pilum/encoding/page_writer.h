@@ -1,4 +1,4 @@
-// Writing pages (2.1, 2.2): Arrow arrays of one leaf column in, page buffers and their layout out. No I/O.
+// Writing pages: Arrow arrays of one leaf column in, page buffers and their layout out. No I/O.
 // Same rows and options: the same bytes, however the rows were cut into arrays. Pages are cut at fixed row counts
 // decided from the rows alone (cumulative bytes), never at batch bounds. Not thread-safe; one writer a column.
 #pragma once
@@ -29,7 +29,8 @@ struct EncodedPage {
   uint64_t length = 0;             // as PageInfo.length
   uint64_t first_row = 0;          // priority: top-level row number of its first row
   PageLayout layout;
-  Choice choice;  // and why
+  std::shared_ptr<const v2_0::ArrayDesc> array;  // version 2.0: instead of a layout
+  Choice choice;                                 // and why
   // The top-level rows that had to be seen for this page to be known complete: whoever writes the pages of several
   // columns in the order (ready_row, column) writes them in one order however the rows were batched.
   uint64_t ready_row = 0;
@@ -45,8 +46,8 @@ struct PageWriterOptions {
 class ColumnWriter {
  public:
   virtual ~ColumnWriter() = default;
-  // `column` must outlive the writer. kUnsupported for what the version cannot hold (e.g. map in 2.1), naming the
-  // field.
+  // 2.1 and 2.2 (2.0: v2_0/write_columns.h). `column` must outlive the writer. kUnsupported for what the version cannot
+  // hold (e.g. map in 2.1), naming the field.
   static Result<std::unique_ptr<ColumnWriter>> Make(const LeafColumn* column, const arrow::Field& top_level,
                                                     const PageWriterOptions& options);
   // `top_level`: the whole array of the top-level field (any slice of it); the writer walks down to its own leaf.

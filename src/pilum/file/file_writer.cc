@@ -13,6 +13,8 @@
 #include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/shape.h"
+#include "pilum/encoding/v2_0/descriptor.h"
+#include "pilum/encoding/v2_0/write_columns.h"
 #include "pilum/file/checksums.h"
 #include "pilum/file/schema_wire.h"
 
@@ -20,6 +22,7 @@ namespace pilum {
 namespace {
 
 constexpr char kPageType[] = "/lance.encodings21.PageLayout";
+constexpr char kPageType20[] = "/lance.encodings.ArrayEncoding";
 constexpr char kColumnType[] = "/lance.encodings.ColumnEncoding";
 
 const arrow::DataType& StorageOf(const arrow::DataType& type) {
@@ -64,6 +67,12 @@ bool TypesMatch(const arrow::DataType& want_type, const arrow::DataType& got_typ
   }
 }
 
+// As the footer says it: 2.0 is 0.3 there.
+std::pair<uint16_t, uint16_t> FooterVersion(FileVersion version) {
+  if (version == FileVersion::kV2_0) return {uint16_t{0}, uint16_t{3}};
+  return {uint16_t{2}, version == FileVersion::kV2_1 ? uint16_t{1} : uint16_t{2}};
+}
+
 std::string Serialize(const google::protobuf::MessageLite& message) {
   std::string out;
   google::protobuf::io::StringOutputStream stream(&out);
@@ -91,14 +100,18 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     PILUM_RETURN_NOT_OK(SerializeFileDescriptor(*schema_, 0).status());  // refuses now what it would refuse at the end
     PILUM_ASSIGN_OR_RETURN(columns_, LeafColumnsOf(*stored));
     PageWriterOptions page_options{options_.version, std::max<uint64_t>(options_.page_bytes, 1)};
+    wire::ColumnEncoding values, blob;
+    values.mutable_values();
+    blob.mutable_blob()->mutable_inner()->mutable_values();
+    if (options_.version == FileVersion::kV2_0) {
+      PILUM_ASSIGN_OR_RETURN(auto columns, v2_0::MakeColumnWriters(columns_, page_options));
+      for (auto& c : columns) AddColumn(c.top_level, std::move(c.writer), c.is_blob ? blob : values);
+      return Status::OK();
+    }
     for (const LeafColumn& c : columns_) {
       PILUM_ASSIGN_OR_RETURN(auto w, ColumnWriter::Make(&c, *stored->field(c.top_level), page_options));
-      writers_.push_back(std::move(w));
+      AddColumn(c.top_level, std::move(w), values);
     }
-    metadata_.resize(columns_.size());
-    wire::ColumnEncoding values;
-    values.mutable_values();
-    for (auto& m : metadata_) SetEncoding(m.mutable_encoding(), kColumnType, Serialize(values));
     return Status::OK();
   }
 
@@ -106,7 +119,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     if (!failed_.ok()) return failed_;
     if (finished_) return UsageError("{}: written to after Finish", sink_->name());
     PILUM_ASSIGN_OR_RETURN(auto arrays, MatchColumns(batch));
-    failed_ = WriteBatch(batch, arrays);  // an error is kept: columns may be out of step now
+    failed_ = Named(WriteBatch(batch, arrays));  // an error is kept: columns may be out of step now
     return failed_;
   }
 
@@ -134,7 +147,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     finished_ = true;
     for (size_t i = 0; i < writers_.size(); ++i) {
       std::vector<EncodedPage> pages;
-      PILUM_RETURN_NOT_OK(writers_[i]->Finish(&pages));
+      PILUM_RETURN_NOT_OK(Named(writers_[i]->Finish(&pages)));
       for (EncodedPage& p : pages) PILUM_RETURN_NOT_OK(WritePage(i, &p));
     }
     PILUM_RETURN_NOT_OK(WriteTail());
@@ -148,6 +161,18 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   }
 
  private:
+  Status Named(const Status& status) const {
+    const bool named = status.ok() || status.message().find(sink_->name()) != std::string::npos;
+    return named ? status : WithContext(sink_->name(), status);
+  }
+
+  void AddColumn(int top_level, std::unique_ptr<ColumnWriter> writer, const wire::ColumnEncoding& encoding) {
+    writers_.push_back(std::move(writer));
+    top_level_.push_back(top_level);
+    metadata_.emplace_back();
+    SetEncoding(metadata_.back().mutable_encoding(), kColumnType, Serialize(encoding));
+  }
+
   Status WriteBatch(const arrow::RecordBatch& batch, const std::vector<std::shared_ptr<arrow::Array>>& arrays) {
     int64_t bytes = arrow::util::ReferencedBufferSize(batch).ValueOr(arrow::util::TotalBufferSize(batch));
     int64_t per_row = std::max<int64_t>(1, bytes / std::max<int64_t>(1, batch.num_rows()));
@@ -167,7 +192,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     std::vector<Ready> ready;
     for (size_t i = 0; i < writers_.size(); ++i) {
       std::vector<EncodedPage> pages;
-      auto array = arrays[static_cast<size_t>(columns_[i].top_level)];
+      auto array = arrays[static_cast<size_t>(top_level_[i])];
       if (rows > step) array = array->Slice(at, step);
       PILUM_RETURN_NOT_OK(writers_[i]->Append(array, &pages));
       for (EncodedPage& p : pages) ready.push_back({i, std::move(p)});
@@ -230,7 +255,10 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     }
     out->set_length(page->length);
     out->set_priority(page->first_row);
-    SetEncoding(out->mutable_encoding(), kPageType, SerializePageLayout(page->layout));
+    if (page->array)
+      SetEncoding(out->mutable_encoding(), kPageType20, v2_0::SerializeArrayEncoding(*page->array));
+    else
+      SetEncoding(out->mutable_encoding(), kPageType, SerializePageLayout(page->layout));
     return Status::OK();
   }
 
@@ -271,8 +299,9 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     AppendLE<uint64_t>(&tail, global_table_at);
     AppendLE<uint32_t>(&tail, static_cast<uint32_t>(globals_.size() + 1));
     AppendLE<uint32_t>(&tail, static_cast<uint32_t>(metadata_.size()));
-    AppendLE<uint16_t>(&tail, 2);
-    AppendLE<uint16_t>(&tail, options_.version == FileVersion::kV2_1 ? 1 : 2);
+    const auto [major, minor] = FooterVersion(options_.version);
+    AppendLE<uint16_t>(&tail, major);
+    AppendLE<uint16_t>(&tail, minor);
     tail += "LANC";
     if (options_.checksums) {
       const std::string checksums = checksums_.Finish(tail);
@@ -286,6 +315,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   const WriteOptions options_;
   std::vector<LeafColumn> columns_;
   std::vector<std::unique_ptr<ColumnWriter>> writers_;
+  std::vector<int> top_level_;  // of each writer: the field whose arrays it takes
   std::vector<wire::ColumnMetadata> metadata_;
   std::vector<ByteRange> globals_;  // from index 1 on; last the checksums
   ChecksumBuilder checksums_;
@@ -300,8 +330,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
 Result<std::unique_ptr<FileWriter>> FileWriter::Make(std::unique_ptr<ByteSink> sink,
                                                      std::shared_ptr<arrow::Schema> schema,
                                                      const WriteOptions& options) {
-  if (options.version != FileVersion::kV2_1 && options.version != FileVersion::kV2_2) {
-    return Unsupported("{}: file version {} is not written, 2.1 and 2.2 are", sink->name(),
+  if (options.version > FileVersion::kV2_2) {
+    return Unsupported("{}: file version {} is not written, 2.0 to 2.2 are", sink->name(),
                        VersionName(options.version));
   }
   std::string name = sink->name();

@@ -1,4 +1,4 @@
-// Writing one Lance file, 2.1 or 2.2, streaming: memory is bounded by page size x columns. Called by part, cli, python.
+// Writing one Lance file, 2.0 to 2.2, streaming: memory is bounded by page size x columns. Called by part, cli, python.
 // Not thread-safe. Same rows, same options: the same bytes, however batched.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace pilum {
 
 struct WriteOptions {
-  FileVersion version = FileVersion::kV2_2;  // kV2_1 or kV2_2; others kUnsupported
+  FileVersion version = FileVersion::kV2_2;  // up to kV2_2; others kUnsupported
   uint64_t page_bytes = 8 << 20;             // Arrow bytes of a column after which its page is cut
   bool checksums = true;                     // docs/formats/checksums.md
 };

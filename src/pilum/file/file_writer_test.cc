@@ -249,9 +249,9 @@ TEST(FileWriter, RefusesTheSchemaAtOnce) {
     refused(arrow::run_end_encoded(arrow::int32(), arrow::int8()), v);
   }
   BufferPtr bytes;
-  auto old = FileWriter::Make(MakeMemorySink("t.lance", &bytes), arrow::schema({}), {FileVersion::kV2_0}).status();
+  auto old = FileWriter::Make(MakeMemorySink("t.lance", &bytes), arrow::schema({}), {FileVersion::kV2_3}).status();
   EXPECT_EQ(KindOf(old), ErrorKind::kUnsupported);
-  EXPECT_NE(old.message().find("2.0"), std::string::npos);
+  EXPECT_NE(old.message().find("2.3"), std::string::npos);
 }
 
 }  // namespace

@@ -362,7 +362,7 @@ Result<FileVersion> ParseVersion(std::string_view text) {
   for (FileVersion version : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2, FileVersion::kV2_3}) {
     if (text == VersionName(version)) return version;
   }
-  return UsageError("unknown Lance file version '{}'; known are 2.1 and 2.2", text);
+  return UsageError("unknown Lance file version '{}'; known are 2.0 to 2.2", text);
 }
 
 void BindFile(nb::module_& m) {

@@ -138,6 +138,58 @@ class Parser {
   int depth_ = 0;
 };
 
+void Fill(const ArrayDesc& d, wire::v2_0::ArrayEncoding* out);
+
+void FillNullable(const ArrayDesc& d, wire::v2_0::Nullable* out) {
+  switch (d.nulls) {
+    case Nulls::kNone: return Fill(d.children[0], out->mutable_no_nulls()->mutable_values());
+    case Nulls::kAll: out->mutable_all_nulls(); return;
+    case Nulls::kSome:
+      Fill(d.children[0], out->mutable_some_nulls()->mutable_validity());
+      Fill(d.children[1], out->mutable_some_nulls()->mutable_values());
+  }
+}
+
+void FillFlat(const ArrayDesc& d, wire::v2_0::Flat* out) {
+  out->set_bits_per_value(d.bits);
+  out->mutable_buffer()->set_index(d.buffer);
+  if (d.compression == Compression::kNone) return;
+  out->mutable_compression()->set_scheme(d.compression == Compression::kZstd ? "zstd" : "lz4");
+}
+
+void Fill(const ArrayDesc& d, wire::v2_0::ArrayEncoding* out) {
+  switch (d.kind) {
+    case ArrayKind::kFlat: return FillFlat(d, out->mutable_flat());
+    case ArrayKind::kNullable: return FillNullable(d, out->mutable_nullable());
+    case ArrayKind::kFixedSizeList:
+      out->mutable_fixed_size_list()->set_dimension(static_cast<uint32_t>(d.dimension));
+      return Fill(d.children[0], out->mutable_fixed_size_list()->mutable_items());
+    case ArrayKind::kList:
+      out->mutable_list()->set_null_offset_adjustment(d.null_adjustment);
+      out->mutable_list()->set_num_items(d.num_items);
+      return Fill(d.children[0], out->mutable_list()->mutable_offsets());
+    case ArrayKind::kStruct: out->mutable_struct_header(); return;
+    case ArrayKind::kBinary:
+      out->mutable_binary()->set_null_adjustment(d.null_adjustment);
+      Fill(d.children[0], out->mutable_binary()->mutable_indices());
+      return Fill(d.children[1], out->mutable_binary()->mutable_bytes());
+    case ArrayKind::kDictionary:
+      out->mutable_dictionary()->set_num_items(static_cast<uint32_t>(d.num_items));
+      Fill(d.children[0], out->mutable_dictionary()->mutable_indices());
+      return Fill(d.children[1], out->mutable_dictionary()->mutable_items());
+    case ArrayKind::kFsst:
+      out->mutable_fsst()->set_symbol_table(d.symbol_table);
+      return Fill(d.children[0], out->mutable_fsst()->mutable_binary());
+    case ArrayKind::kPackedStruct:
+      out->mutable_packed_struct()->mutable_buffer()->set_index(d.buffer);
+      for (const ArrayDesc& c : d.children) Fill(c, out->mutable_packed_struct()->add_fields());
+      return;
+    case ArrayKind::kBitpacked:
+    case ArrayKind::kFixedSizeBinary:
+    case ArrayKind::kBitpackedForNonNeg: return;  // not written
+  }
+}
+
 std::string_view Name(ArrayKind kind) {
   switch (kind) {
     case ArrayKind::kFlat: return "flat";
@@ -171,6 +223,12 @@ std::string ArrayDesc::ToString() const {
     if (kind != ArrayKind::kNullable || &c != &children[0]) parts.push_back(c.ToString());
   }
   return parts.empty() ? std::string(Name(kind)) : fmt::format("{}({})", Name(kind), fmt::join(parts, ", "));
+}
+
+std::string SerializeArrayEncoding(const ArrayDesc& desc) {
+  wire::v2_0::ArrayEncoding m;
+  Fill(desc, &m);
+  return m.SerializeAsString();
 }
 
 Result<std::shared_ptr<const ArrayDesc>> ParseArrayEncoding(std::string_view message) {

@@ -52,5 +52,8 @@ struct ArrayDesc {
 
 // The Any value bytes of a page's encoding. Errors have no file name: the caller adds it.
 Result<std::shared_ptr<const ArrayDesc>> ParseArrayEncoding(std::string_view message);
+// And back; of the encodings that are written: flat, nullable, fixed_size_list, list, struct, binary, dictionary, fsst
+// and packed_struct.
+std::string SerializeArrayEncoding(const ArrayDesc& desc);
 
 }  // namespace pilum::v2_0

@@ -1,5 +1,5 @@
-// Inside the page writer: the pieces between an Arrow array and the buffers of a page. Only encoding/write includes
-// this.
+// Inside the page writer: the pieces between an Arrow array and the buffers of a page. Only encoding/write and
+// encoding/v2_0/write_* include this.
 //   LevelWalk    one slice of a top-level array -> events (repetition, raw definition code) and runs of leaf positions
 //   ValueStore   the visible slots' values of the rows not yet in a page, normalised: what lies under a null is zero
 //   PageSlice    the front rows of both, of which one page is made

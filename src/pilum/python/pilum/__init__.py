@@ -1,6 +1,6 @@
 """Pilum: a native engine for Lance data.
 
-- ``pilum.file``: read (2.0 to 2.2) and write (2.1, 2.2) single Lance files, with pylance's names.
+- ``pilum.file``: read and write (2.0 to 2.2) single Lance files, with pylance's names.
 - ``pilum.store``: part stores, immutable parts with sidecar indexes, read by SQL.
 - ``pilum.query``: one SQL statement over a Lance file or a part store dataset.
 - ``pilum.errors``: what all of it raises.

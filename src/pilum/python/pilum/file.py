@@ -1,6 +1,6 @@
 """Single Lance files, with the names and signatures of ``lance.file``.
 
-Files of version 2.0, 2.1 and 2.2 are read, 2.1 and 2.2 written; another version raises ``pilum.UnsupportedError`` naming it.
+Files of version 2.0, 2.1 and 2.2 are read and written; another version raises ``pilum.UnsupportedError`` naming it.
 """
 
 import os
@@ -13,7 +13,7 @@ from .errors import UnsupportedError, UsageError
 
 _STABLE_VERSION = "2.2"
 _VERIFY = {True: _pilum.Verify.READS, False: _pilum.Verify.OFF, "all": _pilum.Verify.ALL}
-_ALIASES = {None: _STABLE_VERSION, "stable": _STABLE_VERSION, "next": "2.3", "legacy": "0.1"}
+_ALIASES = {None: _STABLE_VERSION, "stable": _STABLE_VERSION, "next": "2.3", "0.3": "2.0", "legacy": "0.1"}
 
 
 def stable_version() -> str:
@@ -29,8 +29,8 @@ def _local(path: Union[str, "os.PathLike[str]"], namespace_client, table_id) -> 
 
 def _version(version: Optional[str]) -> str:
     version = _ALIASES.get(version, version)
-    if version in ("0.1", "0.2", "0.3"):
-        raise UnsupportedError(f"Lance file version {version} (legacy) is not written; write 2.1 or 2.2")
+    if version in ("0.1", "0.2"):
+        raise UnsupportedError(f"Lance file version {version} (legacy) is not written; write 2.0, 2.1 or 2.2")
     return version
 
 
@@ -251,7 +251,7 @@ class LanceFileWriter:
     data_cache_bytes:
         Arrow bytes to hold before pages are cut, over all top-level columns. By default 8 MiB a column.
     version:
-        ``"2.1"`` or ``"2.2"`` (the default, ``"stable"``).
+        ``"2.0"``, ``"2.1"`` or ``"2.2"`` (the default, ``"stable"``).
     max_page_bytes:
         Upper bound for the Arrow bytes of one page.
 
