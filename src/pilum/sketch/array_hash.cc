@@ -62,10 +62,11 @@ RowHasher FloatHasher(const Array& given) {
 
 template <typename ArrayType, uint64_t (*kHash)(std::string_view)>
 RowHasher BytesHasher(const Array& given) {
-  return [&array = static_cast<const ArrayType&>(given)](int64_t begin, size_t n, uint64_t* out) {
+  const bool nulls = given.null_count() > 0;
+  return [&array = static_cast<const ArrayType&>(given), nulls](int64_t begin, size_t n, uint64_t* out) {
     for (size_t i = 0; i < n; ++i) {
       const int64_t row = begin + static_cast<int64_t>(i);
-      out[i] = array.IsValid(row) ? kHash(array.GetView(row)) : 0;
+      out[i] = nulls && array.IsNull(row) ? 0 : kHash(array.GetView(row));
     }
     return Status::OK();
   };

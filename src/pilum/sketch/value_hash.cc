@@ -26,35 +26,39 @@ uint64_t Avalanche(uint64_t h) {
   return h ^ (h >> 32);
 }
 
-// XXH64 (seed 0) of the tag and then v, without copying v behind its tag: every word but the first is read one byte early.
+// XXH64 (seed 0) of the tag and then v, without copying v behind its tag: byte `at` of the two is v[at - 1], so every word
+// but the first is read one byte early.
 uint64_t HashBytes(uint8_t tag, std::string_view v) {
-  const char* const bytes = v.data();
-  const size_t n = v.size() + 1;  // the tag is byte 0
-  const auto word = [&](size_t at) {
-    return at == 0 ? LoadLE<uint64_t>(bytes) << 8 | tag : LoadLE<uint64_t>(bytes + at - 1);
-  };
+  const char* const early = v.data() - 1;
+  const size_t n = v.size() + 1;
   if (v.size() < 8) {  // too short for the first word to be read so
     uint8_t copy[8] = {tag};
-    if (!v.empty()) std::memcpy(copy + 1, bytes, v.size());
+    if (!v.empty()) std::memcpy(copy + 1, v.data(), v.size());
     return XXH64(copy, n, 0);
   }
-  size_t at = 0;
+  const uint64_t first = LoadLE<uint64_t>(v.data()) << 8 | tag;
+  size_t at = 8;
   uint64_t h = k5;
   if (n >= 32) {
-    uint64_t lanes[4] = {k1 + k2, k2, 0, 0 - k1};
-    for (; at + 32 <= n; at += 32) {
-      for (size_t i = 0; i < 4; ++i) lanes[i] = Round(lanes[i], word(at + 8 * i));
+    const auto word = [&](size_t i) { return LoadLE<uint64_t>(early + at + 8 * i); };
+    uint64_t a = Round(k1 + k2, first), b = Round(k2, word(0)), c = Round(0, word(1)), d = Round(0 - k1, word(2));
+    for (at = 32; at + 32 <= n; at += 32) {
+      a = Round(a, word(0));
+      b = Round(b, word(1));
+      c = Round(c, word(2));
+      d = Round(d, word(3));
     }
-    h = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
-    for (uint64_t lane : lanes) h = MergeRound(h, lane);
+    h = std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
+    h = MergeRound(MergeRound(MergeRound(MergeRound(h, a), b), c), d) + n;
+  } else {
+    h = Word(h + n, first);
   }
-  h += n;
-  for (; at + 8 <= n; at += 8) h = Word(h, word(at));
+  for (; at + 8 <= n; at += 8) h = Word(h, LoadLE<uint64_t>(early + at));
   if (at + 4 <= n) {
-    h = std::rotl(h ^ (LoadLE<uint32_t>(bytes + at - 1) * k1), 23) * k2 + k3;
+    h = std::rotl(h ^ (LoadLE<uint32_t>(early + at) * k1), 23) * k2 + k3;
     at += 4;
   }
-  for (; at < n; ++at) h = Byte(h, static_cast<uint8_t>(bytes[at - 1]));
+  for (; at < n; ++at) h = Byte(h, static_cast<uint8_t>(early[at]));
   return Avalanche(h);
 }
 
