@@ -2,6 +2,7 @@
 
 - ``pilum.file``: read and write (2.0 to 2.2) single Lance files, with pylance's names.
 - ``pilum.store``: part stores, immutable parts with sidecar indexes, read by SQL.
+- ``pilum.sketch``: mergeable summaries of columns, with errors that are stated.
 - ``pilum.query``: one SQL statement over a Lance file or a part store dataset.
 - ``pilum.errors``: what all of it raises.
 
@@ -26,7 +27,7 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
-from . import file, store
+from . import file, sketch, store
 from .store import QueryResult, query
 
 __all__ = [
@@ -45,5 +46,6 @@ __all__ = [
     "errors",
     "file",
     "query",
+    "sketch",
     "store",
 ]
