@@ -44,7 +44,7 @@ class FullZipTaker : public PageTaker {
   uint64_t control_bytes_ = 0, value_bytes_ = 0, index_width_ = 0;
   bool fixed_stride_ = false, encoded_ = false, compressed_ = false;
   Compression scheme_ = Compression::kNone;
-  codec::FsstTable table_;
+  std::shared_ptr<const codec::FsstTable> table_;
 };
 
 // False: not addressable. What the page itself claims was checked when it was opened.
@@ -69,7 +69,7 @@ Result<bool> FullZipTaker::Init() {
     codec = &codec->children[0];
   } else if (codec->kind == CodecKind::kFsst) {
     PILUM_ASSIGN_OR_RETURN(table_, codec::FsstTable::Parse(codec->bytes));
-    encoded_ = table_.active();
+    encoded_ = table_->active();
     codec = &codec->children[0];
   }
   return codec->kind == CodecKind::kVariable;
@@ -198,7 +198,7 @@ Status FullZipTaker::AddValues(std::span<const Cell> cells, Cells* scratch, Valu
   for (const Cell& c : cells) {
     Bytes in(c.bytes, c.size);
     if (encoded_) {
-      PILUM_RETURN_NOT_OK(AddEncoded(table_, in, &out->strings));
+      PILUM_RETURN_NOT_OK(AddEncoded(*table_, in, &out->strings));
       continue;
     }
     // A copy: what decompresses it reads more than once.

@@ -240,21 +240,15 @@ Status ValueReader::ReadVariable(std::span<const Cell> cells, Cells* scratch, co
     if (end - begin > 64) Prefetch(c.bytes + begin + 64);
   }
   for (const Bytes& in : parts) {
-    if (!table_.active()) {
-      PILUM_RETURN_NOT_OK(out->Append(in));
-    } else {
-      PILUM_RETURN_NOT_OK(AddEncoded(table_, in, out));
-    }
+    PILUM_RETURN_NOT_OK(encoded() ? AddEncoded(*table_, in, out) : out->Append(in));
   }
   return Status::OK();
 }
 
 Status AddEncoded(const codec::FsstTable& table, Bytes in, codec::VariableOut* out) {
-  if (!table.CheckCodes(in)) return BadBytes("an FSST code without a symbol");
-  PILUM_ASSIGN_OR_RETURN(uint8_t * to, out->Reserve(in.size() * 8));
-  const int64_t wrote = table.Decode(in, to);
-  if (wrote < 0) return BadBytes("a value ends inside an FSST escape");
-  out->Push(static_cast<uint64_t>(wrote));
+  PILUM_ASSIGN_OR_RETURN(uint8_t * to, out->Reserve(table.MaxSize(in.size())));
+  PILUM_ASSIGN_OR_RETURN(uint64_t wrote, table.Decode(in, to));
+  out->Push(wrote);
   return Status::OK();
 }
 

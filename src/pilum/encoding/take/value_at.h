@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "pilum/encoding/codec/fsst.h"
 #include "pilum/encoding/take/page_taker.h"
 
 namespace pilum::take {
@@ -22,7 +23,7 @@ class ValueReader {
   static Result<std::optional<ValueReader>> Make(const CodecDesc& desc);
 
   bool variable() const { return kind_ == Kind::kVariable; }
-  bool encoded() const { return table_.active(); }
+  bool encoded() const { return table_ && table_->active(); }
   uint64_t width() const { return width_; }  // bytes of a fixed value; a bit counts as one
   void PrefetchCell(const Cell& cell) const;
   // To out, width() bytes a value. Prefetches for itself.
@@ -35,7 +36,7 @@ class ValueReader {
   Status ReadRun(const Cell& cell, uint8_t* out) const;
   Kind kind_ = Kind::kFlat;
   uint64_t width_ = 0;  // variable: of an offset
-  codec::FsstTable table_;
+  std::shared_ptr<const codec::FsstTable> table_;  // null: values are as they are
 };
 
 }  // namespace pilum::take
