@@ -45,10 +45,8 @@ Result<std::unique_ptr<Page>> Page::Make(PageInfo info, const LeafColumn* column
   c.version = version;
   c.file_size = file_size;
   Status st = Prepare(&c);
-  std::string place = fmt::format("column '{}' page {}", column->name, index);
-  if (!st.ok()) return WithContext(place, st);
-  auto page = Dispatch(std::move(c));
-  if (!page.ok()) return WithContext(place, page.status());
+  auto page = st.ok() ? Dispatch(std::move(c)) : Result<std::unique_ptr<Page>>(st);
+  if (!page.ok()) return WithContext(fmt::format("column '{}' page {}", column->name, index), page.status());
   return page;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -36,6 +37,12 @@ class PageRead {
   virtual bool ascii() const { return false; }
 };
 
+// The bytes of a page's layout message, and what keeps them.
+struct PageMessage {
+  std::string_view bytes;
+  std::shared_ptr<const void> keep;
+};
+
 // One page. Immutable apart from its prelude cache (chunk table, dictionary, repetition index, symbol table), which is
 // built once, under a lock, by the first read that needs it. Thread-safe.
 class Page {
@@ -45,6 +52,14 @@ class Page {
   // ranges.
   static Result<std::unique_ptr<Page>> Make(PageInfo info, const LeafColumn* column, int index, FileVersion version,
                                             uint64_t file_size);
+  // The same, but where it is safe the layout is parsed and checked at the first use: what is wrong in it is then an
+  // error of every read. `head`: all but the layout.
+  static Result<std::unique_ptr<Page>> MakeLazily(PageInfo head, PageMessage message, const LeafColumn* column,
+                                                  int index, FileVersion version, uint64_t file_size);
+  // Is the layout right? Parses it.
+  virtual Status status() const { return Status::OK(); }
+  // The page itself, for who looks at its kind; one whose status() is an error gives a page that only fails.
+  virtual const Page& parsed() const { return *this; }
   // `rows`: non-empty, below num_rows().
   virtual std::unique_ptr<PageRead> StartRead(RowSet rows) const = 0;
   // Arrow bytes of one row, guessed from metadata alone; 0: to be judged by info().

@@ -62,8 +62,8 @@ class Reader : public FileReader {
         const Page& page = *file_->columns[i].pages[p];
         uint64_t bytes = 0;
         for (const ByteRange& b : page.info().buffers) bytes += b.size;
-        c.pages.push_back({file_->columns[i].first_row[p], page.num_rows(), bytes, page.info().layout.ToString(),
-                           page.info().buffers});
+        c.pages.push_back({file_->columns[i].first_row[p], page.num_rows(), bytes,
+                           page.status().ok() ? page.info().layout.ToString() : "damaged", page.info().buffers});
         c.bytes += bytes;
       }
       out.push_back(std::move(c));
@@ -166,38 +166,40 @@ class Reader : public FileReader {
 };
 
 // Pages of one leaf column. Errors name column and page, not the file.
-Status OpenPages(std::vector<PageInfo> pages, const LeafColumn& leaf, const FileMetadata& meta, uint64_t file_size,
+Status OpenPages(std::vector<StoredPage> pages, const LeafColumn& leaf, const FileMetadata& meta, uint64_t file_size,
                  OpenColumn* out) {
   uint64_t rows = 0;
   const auto per_row = static_cast<uint64_t>(std::max<int64_t>(1, leaf.items_per_row()));
+  auto bad = [&](size_t page, const std::string& what) {
+    return MakeError(ErrorKind::kCorrupt, fmt::format("column '{}' page {}: {}", leaf.name, page, what));
+  };
   for (size_t i = 0; i < pages.size(); ++i) {
-    std::string place = fmt::format("column '{}' page {}", leaf.name, i);
-    if (pages[i].length % per_row != 0) {
-      return MakeError(ErrorKind::kCorrupt, fmt::format("{}: its length {} is no multiple of {} items a row", place,
-                                                        pages[i].length, per_row));
+    const uint64_t length = pages[i].info.length;
+    if (length % per_row != 0) {
+      return bad(i, fmt::format("its length {} is no multiple of {} items a row", length, per_row));
     }
+    PILUM_ASSIGN_OR_RETURN(auto page, Page::MakeLazily(std::move(pages[i].info), std::move(pages[i].layout), &leaf,
+                                                       static_cast<int>(i), meta.version, file_size));
     // A constant page holds no bytes for its rows, so only the descriptor can say that so many are meant.
-    if (pages[i].layout.kind == LayoutKind::kConstant &&
-        pages[i].length / per_row > std::max(kFreeConstantRows, meta.schema.num_rows)) {
-      return MakeError(ErrorKind::kCorrupt,
-                       fmt::format("{}: a constant page of {} rows, but the file is said to hold {}", place,
-                                   pages[i].length / per_row, meta.schema.num_rows));
-    }
-    auto page = Page::Make(std::move(pages[i]), &leaf, static_cast<int>(i), meta.version, file_size);
-    if (!page.ok()) {
-      return page.status().message().find("column '") == std::string::npos ? WithContext(place, page.status())
-                                                                           : page.status();
+    const uint64_t most = std::max(kFreeConstantRows, meta.schema.num_rows);
+    if (page->num_rows() > most && page->info().layout.kind == LayoutKind::kConstant) {
+      return bad(i, fmt::format("a constant page of {} rows, but the file is said to hold {}", page->num_rows(),
+                                meta.schema.num_rows));
     }
     out->first_row.push_back(rows);
-    rows += (*page)->num_rows();
-    out->pages.push_back(*std::move(page));
+    rows += page->num_rows();
+    out->pages.push_back(std::move(page));
   }
   out->first_row.push_back(rows);
   return Status::OK();
 }
 
 Status OpenColumns20(FileMetadata* meta, OpenFile* file) {
-  PILUM_ASSIGN_OR_RETURN(auto columns, v2_0::OpenColumns(*file->schema, file->leaves, std::move(meta->columns),
+  std::vector<std::vector<PageInfo>> pages(meta->columns.size());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    for (StoredPage& page : meta->columns[i]) pages[i].push_back(std::move(page.info));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto columns, v2_0::OpenColumns(*file->schema, file->leaves, std::move(pages),
                                                          meta->schema.num_rows, file->source->size()));
   file->stored = std::move(columns.stored);
   file->num_rows = columns.num_rows;

@@ -57,7 +57,8 @@ struct FileInfo {
 class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
   // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates
-  // footer, tables, schema and every page description. Counts one open in ctx.stats. kUnsupported naming the version
+  // footer, tables, schema, and where each page lies. A page's layout is validated when the page is first read (or
+  // Check looks at it). Counts one open in ctx.stats. kUnsupported naming the version
   // for 2.3 and legacy; kCorrupt otherwise.
   static Result<std::shared_ptr<const FileReader>> Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
   virtual ~FileReader() = default;

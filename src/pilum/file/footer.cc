@@ -6,11 +6,9 @@
 #include <utility>
 
 #include <arrow/buffer.h>
-#include <google/protobuf/io/coded_stream.h>
 
-#include "lance_file.pb.h"
 #include "pilum/base/bytes.h"
-#include "pilum/encoding/v2_0/descriptor.h"
+#include "pilum/file/column_wire.h"
 #include "pilum/file/quiet_protobuf.h"
 
 namespace pilum {
@@ -19,9 +17,7 @@ namespace {
 constexpr uint64_t kFooterSize = 40;
 constexpr uint64_t kTailSize = 64 * 1024;
 constexpr uint64_t kTableEntry = 16;                  // u64 position, u64 size
-constexpr uint64_t kAlignment = 64;                   // of every buffer, from 2.1 on
 constexpr uint64_t kMaxMetadata = uint64_t{1} << 30;  // bytes of all column metadata, and of the schema
-constexpr uint64_t kMaxRows = uint64_t{1} << 48;      // of one column; far above any file, and sums stay exact
 
 struct Footer {
   uint64_t column_metadata = 0, column_table = 0, buffer_table = 0;  // absolute positions
@@ -134,123 +130,6 @@ Status CheckFooter(const std::string& name, const Footer& f, uint64_t file_size)
 
 Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
 
-struct FileBounds {
-  FileVersion version;
-  uint64_t size;
-};
-
-Status CheckBuffer(ByteRange r, const FileBounds& file, std::string_view what) {
-  const uint64_t file_size = file.size;
-  if (r.offset > file_size || r.size > file_size - r.offset) {
-    return Bad(fmt::format("{} at {} of {} bytes ends past the file's {} bytes", what, r.offset, r.size, file_size));
-  }
-  if (file.version != FileVersion::kV2_0 && r.size > 0 && r.offset % kAlignment != 0) {
-    return Bad(fmt::format("{} at {} is not aligned to {} bytes", what, r.offset, kAlignment));
-  }
-  return Status::OK();
-}
-
-template <typename M>
-Result<std::vector<ByteRange>> BuffersOf(const M& message, const FileBounds& file) {
-  if (message.buffer_offsets_size() != message.buffer_sizes_size()) {
-    return Bad(
-        fmt::format("{} buffer offsets but {} sizes", message.buffer_offsets_size(), message.buffer_sizes_size()));
-  }
-  std::vector<ByteRange> out(static_cast<size_t>(message.buffer_offsets_size()));
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = {message.buffer_offsets(static_cast<int>(i)), message.buffer_sizes(static_cast<int>(i))};
-    PILUM_RETURN_NOT_OK(CheckBuffer(out[i], file, fmt::format("buffer {}", i)));
-  }
-  return out;
-}
-
-// The value of the Any that an Encoding holds, whose message must be `type` (any prefix before it is fine).
-Result<std::string> Direct(const wire::Encoding& encoding, std::string_view type) {
-  if (encoding.location_case() == wire::Encoding::kIndirect) {
-    return Unsupported("an indirect encoding (stored elsewhere in the file) is not read");
-  }
-  if (encoding.location_case() != wire::Encoding::kDirect) return Bad("its encoding is missing");
-  wire::AnyBytes any;
-  if (!any.ParseFromString(encoding.direct().encoding())) return Bad("its encoding does not parse");
-  std::string_view url = any.type_url();
-  if (url.substr(url.rfind('/') + 1) != type) {
-    return Bad(fmt::format("its encoding is a '{}', not a {}", url.substr(0, 100), type));
-  }
-  return std::move(*any.mutable_value());
-}
-
-Result<PageInfo> ParsePage(std::string_view bytes, const FileBounds& file) {
-  wire::ColumnMetadata::Page page;
-  if (!page.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return Bad("its message does not parse");
-  PageInfo info;
-  PILUM_ASSIGN_OR_RETURN(info.buffers, BuffersOf(page, file));
-  info.length = page.length();
-  info.priority = page.priority();
-  if (file.version == FileVersion::kV2_0) {
-    PILUM_ASSIGN_OR_RETURN(auto array, Direct(page.encoding(), "lance.encodings.ArrayEncoding"));
-    PILUM_ASSIGN_OR_RETURN(info.array, v2_0::ParseArrayEncoding(array));
-    return info;
-  }
-  PILUM_ASSIGN_OR_RETURN(auto layout, Direct(page.encoding(), "lance.encodings21.PageLayout"));
-  PILUM_ASSIGN_OR_RETURN(info.layout, ParsePageLayout(layout, file.version));
-  return info;
-}
-
-Status CheckColumnEncoding(const wire::ColumnMetadata& column, const FileBounds& file) {
-  PILUM_RETURN_NOT_OK(BuffersOf(column, file).status());
-  PILUM_ASSIGN_OR_RETURN(auto bytes, Direct(column.encoding(), "lance.encodings.ColumnEncoding"));
-  wire::ColumnEncoding encoding;
-  if (!encoding.ParseFromString(bytes)) return Bad("its column encoding does not parse");
-  const bool blob = file.version == FileVersion::kV2_0 && encoding.has_blob() && encoding.blob().inner().has_values();
-  if (!encoding.has_values() && !blob) {
-    return Unsupported("its column encoding (case {}) is not one of version {}",
-                       static_cast<int>(encoding.column_encoding_case()), VersionName(file.version));
-  }
-  return Status::OK();
-}
-
-// Page by page, so that a damaged column is refused at its first bad page and never costs many times its bytes.
-Result<std::vector<PageInfo>> ParseColumn(std::string_view bytes, const FileBounds& file) {
-  constexpr uint32_t kPagesTag = 2 << 3 | 2, kEndGroup = 4;
-  std::vector<PageInfo> pages;
-  std::string rest;  // the column's own fields
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  uint64_t rows = 0;
-  while (true) {
-    int begin = in.CurrentPosition();
-    uint32_t tag = in.ReadTag(), wire_type = tag & 7;
-    if (tag == 0) break;
-    uint32_t size = 0;
-    uint64_t varint = 0;
-    bool ok = wire_type == 2
-                  ? in.ReadVarint32(&size) && size <= bytes.size() - static_cast<size_t>(in.CurrentPosition())
-              : wire_type == 0 ? in.ReadVarint64(&varint)
-              : wire_type == 1 ? in.Skip(8)
-              : wire_type == 5 ? in.Skip(4)
-                               : false;
-    if (!ok)
-      return Bad(wire_type == 3 || wire_type == kEndGroup ? "its metadata holds a group" : "its metadata is cut short");
-    auto at = static_cast<size_t>(in.CurrentPosition());
-    if (!in.Skip(static_cast<int>(size))) return Bad("its metadata is cut short");
-    if (tag != kPagesTag) {
-      rest.append(bytes.substr(static_cast<size_t>(begin), at + size - static_cast<size_t>(begin)));
-      continue;
-    }
-    auto page = ParsePage(bytes.substr(at, size), file);
-    if (!page.ok()) return WithContext(fmt::format("page {}", pages.size()), page.status());
-    if (page->length > kMaxRows - rows)
-      return Bad(fmt::format("page {} brings it over {} rows", pages.size(), kMaxRows));
-    rows += page->length;
-    pages.push_back(*std::move(page));
-  }
-  if (static_cast<size_t>(in.CurrentPosition()) != bytes.size()) return Bad("its metadata does not parse");
-  wire::ColumnMetadata column;
-  if (!column.ParseFromString(rest)) return Bad("its metadata does not parse");
-  PILUM_RETURN_NOT_OK(CheckColumnEncoding(column, file));
-  return pages;
-}
-
 std::vector<ByteRange> TableAt(std::string_view bytes) {
   std::vector<ByteRange> out(bytes.size() / kTableEntry);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -260,20 +139,23 @@ std::vector<ByteRange> TableAt(std::string_view bytes) {
   return out;
 }
 
-Status ParseColumns(std::string_view region, const Footer& f, std::string_view table, uint64_t file_size,
-                    std::vector<std::vector<PageInfo>>* out) {
+// `bytes`: the region of all column metadata; the pages keep a copy.
+Status ParseColumns(std::string_view bytes, const Footer& f, std::string_view table, uint64_t file_size,
+                    std::vector<std::vector<StoredPage>>* out) {
+  const auto kept = std::make_shared<const std::string>(bytes);
+  const std::string_view region = *kept;
   uint64_t room = region.size();  // entries may lie in any order but may not share bytes, so that parsing is linear
-  int number = 0;
-  for (const ByteRange& r : TableAt(table)) {
-    std::string place = fmt::format("column {}", number++);
+  const std::vector<ByteRange> entries = TableAt(table);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const ByteRange& r = entries[i];
     if (r.offset < f.column_metadata || r.offset > f.column_table || r.size > f.column_table - r.offset ||
         r.size > room) {
-      return Bad(fmt::format("{}: its metadata at {} of {} bytes is outside of the metadata at [{}, {})", place,
+      return Bad(fmt::format("column {}: its metadata at {} of {} bytes is outside of the metadata at [{}, {})", i,
                              r.offset, r.size, f.column_metadata, f.column_table));
     }
     room -= r.size;
-    auto pages = ParseColumn(region.substr(r.offset - f.column_metadata, r.size), {f.version, file_size});
-    if (!pages.ok()) return WithContext(place, pages.status());
+    auto pages = ParseColumnMessage(region.substr(r.offset - f.column_metadata, r.size), {f.version, file_size}, kept);
+    if (!pages.ok()) return WithContext(fmt::format("column {}", i), pages.status());
     out->push_back(*std::move(pages));
   }
   return Status::OK();
@@ -311,7 +193,7 @@ void HideChecksums(Verify verify, std::vector<ByteRange>* buffers, std::string_v
 
 Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, const FileBounds& file) {
   for (size_t i = 0; i < buffers.size(); ++i) {
-    PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file, fmt::format("global buffer {}", i)));
+    PILUM_RETURN_NOT_OK(CheckBuffer(buffers[i], file, "global buffer", i));
   }
   if (buffers[0].size > kMaxMetadata)
     return Bad(fmt::format("a schema of {} bytes is over the limit", buffers[0].size));

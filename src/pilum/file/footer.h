@@ -8,6 +8,7 @@
 
 #include "pilum/base/context.h"
 #include "pilum/encoding/descriptor.h"
+#include "pilum/file/column_wire.h"
 #include "pilum/file/checksums.h"
 #include "pilum/file/schema_wire.h"
 #include "pilum/io/byte_source.h"
@@ -17,8 +18,8 @@ namespace pilum {
 struct FileMetadata {
   FileVersion version = FileVersion::kV2_2;
   FileSchema schema;
-  std::vector<std::vector<PageInfo>> columns;  // pages of each column, in row order
-  std::vector<ByteRange> global_buffers;       // 0 is the schema; without the checksums
+  std::vector<std::vector<StoredPage>> columns;  // pages of each column, in row order
+  std::vector<ByteRange> global_buffers;         // 0 is the schema; without the checksums
   uint64_t column_metadata_bytes = 0;
   std::unique_ptr<Checksums> checksums;  // null: the file has none, or verifying is off
 };

@@ -34,7 +34,8 @@ std::vector<RepDefLayer> FullLayers(const LeafColumn& column) {
   return out;
 }
 
-Result<std::unique_ptr<PageTaker>> MakeTaker(const Page& page, const LevelPlan& plan) {
+Result<std::unique_ptr<PageTaker>> MakeTaker(const Page& given, const LevelPlan& plan) {
+  const Page& page = given.parsed();
   const auto* base = dynamic_cast<const PageBase*>(&page);
   if (!base || base->plan().layers.size() != plan.layers.size()) return nullptr;
   switch (page.info().layout.kind) {

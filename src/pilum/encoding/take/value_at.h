@@ -35,7 +35,7 @@ class ValueReader {
   Status ReadBitpacked(std::span<const Cell> cells, uint8_t* out) const;
   Status ReadRun(const Cell& cell, uint8_t* out) const;
   Kind kind_ = Kind::kFlat;
-  uint64_t width_ = 0;  // variable: of an offset
+  uint64_t width_ = 0;                             // variable: of an offset
   std::shared_ptr<const codec::FsstTable> table_;  // null: values are as they are
 };
 
