@@ -9,6 +9,7 @@
 #include <arrow/type.h>
 
 #include "pilum/cli/common.h"
+#include "pilum/cli/store_stats.h"
 #include "pilum/cli/output.h"
 #include "pilum/cli/progress.h"
 #include "pilum/cli/render.h"
@@ -22,7 +23,7 @@ struct StoreArgs {
   std::string dataset;
   std::vector<std::string> inputs;
   std::string batch_id, target = "1GiB", version = "2.2";
-  bool new_schema = false, full_names = false;
+  bool new_schema = false, full_names = false, json = false;
   InputOptions input;
   RunOptions run;
 };
@@ -100,6 +101,7 @@ Result<int> Ls(const StoreArgs& args) {
              {"bytes", "", true},
              {"index", "", true},
              {"prune header", "", true},
+             {"statistics", "", true},
              {"sidecars", ""}},
             GridStyle::ForStdout());
   uint64_t rows = 0, bytes = 0, sidecars = 0;
@@ -110,10 +112,11 @@ Result<int> Ls(const StoreArgs& args) {
                                   {Thousands(p.bytes)},
                                   {Thousands(p.idx_bytes)},
                                   {Thousands(p.idxh_bytes)},
+                                  {Thousands(p.stats_bytes)},
                                   {p.sidecar_state}}));
     rows += p.rows;
     bytes += p.bytes;
-    sidecars += p.idx_bytes + p.idxh_bytes;
+    sidecars += p.idx_bytes + p.idxh_bytes + p.stats_bytes;
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
   PILUM_RETURN_NOT_OK(Print(fmt::format("{}, {}, {} and {} of sidecars\n", Plural(parts.size(), "part"),
@@ -170,6 +173,16 @@ void AddStoreCommands(CLI::App& app, Action* action) {
   CLI::App* ls = Add(group, "ls", "Parts with their rows, bytes and sidecars; or the datasets of a store",
                      "pilum store ls lake/flights", args, action, Ls);
   ls->add_flag("--full-names", args->full_names, "Whole part names, not their first 12 digits");
+
+  CLI::App* stats =
+      Add(group, "stats", "What the statistics of all parts say of each column, without opening a Lance file",
+          "pilum store stats lake/flights", args, action,
+          [](const StoreArgs& a) { return StoreStats(a.dataset, a.json, a.run); });
+  stats->add_flag("--json", args->json, "A JSON object a column, one a line");
+  CLI::App* why = Add(group, "explain-build", "What was built for each part's columns, and why",
+                      "pilum store explain-build lake/flights", args, action,
+                      [](const StoreArgs& a) { return ExplainBuild(a.dataset, a.full_names, a.run); });
+  why->add_flag("--full-names", args->full_names, "Whole part names, not their first 12 digits");
 
   Add(group, "check", "Verify every part and sidecar; print every fault (exit code 1 if there is one)",
       "pilum store check lake/flights", args, action, Check);

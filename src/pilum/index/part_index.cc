@@ -113,4 +113,33 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
   return found;
 }
 
+Result<std::shared_ptr<const ColumnStats>> PartIndex::Stats(const FieldPath& column, const arrow::DataType& type,
+                                                            ReadContext& ctx) const {
+  auto read = [&]() -> Result<std::shared_ptr<const ColumnStats>> {
+    std::map<SectionFamily, std::string> sections;
+    for (auto family : {SectionFamily::kCounts, SectionFamily::kMoments, SectionFamily::kDistinct,
+                        SectionFamily::kQuantiles, SectionFamily::kTopValues}) {
+      const SectionEntry* entry = reader_->Find(family, &column);
+      if (!entry) continue;
+      PILUM_ASSIGN_OR_RETURN(sections[family], reader_->ReadSection(*entry, ctx));
+    }
+    if (!sections.count(SectionFamily::kCounts)) return nullptr;
+    PILUM_ASSIGN_OR_RETURN(ColumnStats stats, ColumnStats::FromSections(type, sections, reader_->name()));
+    if (stats.rows() != num_rows()) return Corrupt(reader_->name(), "statistics", "they are of another number of rows");
+    return std::make_shared<const ColumnStats>(std::move(stats));
+  };
+  auto stats = read();
+  if (stats.ok()) return stats;
+  std::lock_guard lock(mutex_);
+  PILUM_RETURN_NOT_OK(Forgive(stats.status()));
+  return nullptr;
+}
+
+Result<std::vector<BuildDecision>> PartIndex::Decisions(ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kDecisions, nullptr);
+  if (!entry) return std::vector<BuildDecision>();
+  PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
+  return DecisionsFromBytes(bytes, reader_->name());
+}
+
 }  // namespace pilum

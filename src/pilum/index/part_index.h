@@ -9,6 +9,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/index/column_stats.h"
 #include "pilum/index/sidecar.h"
 #include "pilum/index/zone_map.h"
 #include "pilum/sketch/bloom.h"
@@ -33,6 +34,12 @@ class PartIndex {
   // Null: there is none to be had (and note() says so where that is a fault).
   Result<std::shared_ptr<const ZoneMap>> Zones(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const BloomFilter>> Bloom(const FieldPath& column, ReadContext& ctx) const;
+
+  // From a .stats; `type`: of the column in the part. Null: unknown.
+  Result<std::shared_ptr<const ColumnStats>> Stats(const FieldPath& column, const arrow::DataType& type,
+                                                   ReadContext& ctx) const;
+  // From a .stats: what was built and why. Empty: unknown.
+  Result<std::vector<BuildDecision>> Decisions(ReadContext& ctx) const;
 
   std::string note() const;  // the first damaged section met so far; empty if none
 

@@ -17,7 +17,13 @@ constexpr uint8_t kRaw = 0, kZstd = 1;
 // A prune header is fetched whole, an index by its head and then by section.
 constexpr uint64_t kFirstRead[] = {64 << 10, 2 << 20};
 
-const char* MagicOf(SidecarKind kind) { return kind == SidecarKind::kIndex ? "PILUMIDX" : "PILUMIDH"; }
+const char* MagicOf(SidecarKind kind) {
+  switch (kind) {
+    case SidecarKind::kIndex: return "PILUMIDX";
+    case SidecarKind::kHeader: return "PILUMIDH";
+    default: return "PILUMSTA";
+  }
+}
 
 Hash128 HalfHash(std::initializer_list<std::string_view> pieces) {
   Blake3 h;

@@ -13,8 +13,19 @@
 
 namespace pilum {
 
-enum class SidecarKind { kIndex, kHeader };  // .idx, .idxh
-enum class SectionFamily : uint16_t { kSchema = 1, kBounds = 3, kBloom = 4, kZones = 5 };
+enum class SidecarKind { kIndex, kHeader, kStats };  // .idx, .idxh, .stats
+enum class SectionFamily : uint16_t {
+  kSchema = 1,
+  kBounds = 3,
+  kBloom = 4,
+  kZones = 5,
+  kCounts = 7,
+  kMoments = 8,
+  kDistinct = 9,
+  kQuantiles = 10,
+  kTopValues = 11,
+  kDecisions = 12,
+};
 enum class SectionState : uint8_t { kPresent = 0, kTooManyValues = 1, kOverBudget = 2, kBoundsSuffice = 3 };
 inline constexpr uint16_t kFamilyVersion = 1;  // of every family so far
 
@@ -51,6 +62,7 @@ class SidecarWriter {
   }
   void AddAbsent(std::vector<FieldPath> columns, SectionFamily family, SectionState why);
   uint64_t size() const;  // of the file so far
+  const std::vector<SectionEntry>& entries() const { return entries_; }
   std::string Finish(SidecarKind kind, const SidecarIdentity& identity) const;
 
  private:

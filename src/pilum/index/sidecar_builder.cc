@@ -68,7 +68,7 @@ SidecarBuilder::SidecarBuilder(const arrow::Schema& schema) {
 
 size_t SidecarBuilder::AddColumn(FieldPath path, const arrow::DataType& type, uint64_t cap) {
   const size_t at = columns_.size();
-  columns_.push_back({path, ColumnCollector::Make(type, cap), {}});
+  columns_.push_back({path, ColumnCollector::Make(type, cap), ColumnStats::Make(type), {}});
   if (type.id() == arrow::Type::STRUCT) {
     for (const auto& child : type.fields()) {
       FieldPath child_path = path;
@@ -93,6 +93,7 @@ Status SidecarBuilder::Append(const arrow::RecordBatch& batch) {
 
 Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
   PILUM_RETURN_NOT_OK(columns_[at].collector->Append(array));
+  PILUM_RETURN_NOT_OK(columns_[at].stats.Update(array));
   const std::vector<size_t>& children = columns_[at].children;
   if (children.empty()) return Status::OK();
   const auto& parent = static_cast<const arrow::StructArray&>(array);
@@ -120,8 +121,12 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
     if (!c.is_ordered() || num_rows_ == 0) continue;
     if (c.distinct().overflowed()) {
       index.AddAbsent({columns_[i].path}, SectionFamily::kBloom, SectionState::kTooManyValues);
+      Decide(columns_[i], false, "too many distinct values to be counted exactly while rows stream by");
     } else if (BoundsSuffice(c)) {
       index.AddAbsent({columns_[i].path}, SectionFamily::kBloom, SectionState::kBoundsSuffice);
+      Decide(columns_[i], false,
+             c.distinct().size() <= 1 ? "one value: the bounds say as much"
+                                      : "integers that fill their range: the bounds say as much");
     } else {
       order.emplace_back(c.distinct().size(), i);
     }
@@ -130,10 +135,21 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   for (const auto& [distinct, i] : order) {
     auto section =
         SidecarWriter::Pack({columns_[i].path}, SectionFamily::kBloom, BloomBytes(columns_[i].collector->distinct()));
-    SidecarWriter& home = header.size() + section.size <= budget ? header : index;
-    home.Add(std::move(section));
+    const bool fits = header.size() + section.size <= budget;
+    Decide(columns_[i], true,
+           fmt::format("{} distinct values, {} bytes, in the {}", distinct, section.size,
+                       fits ? "prune header" : "index, since the prune header is full"));
+    (fits ? header : index).Add(std::move(section));
   }
-  return Files{index.Finish(SidecarKind::kIndex, identity), header.Finish(SidecarKind::kHeader, identity)};
+  SidecarWriter stats;
+  for (const Column& c : columns_) c.stats.AddTo(c.path, &stats);
+  stats.Add({}, SectionFamily::kDecisions, DecisionsToBytes(decisions_));
+  return Files{index.Finish(SidecarKind::kIndex, identity), header.Finish(SidecarKind::kHeader, identity),
+               stats.Finish(SidecarKind::kStats, identity)};
+}
+
+void SidecarBuilder::Decide(const Column& column, bool built, std::string reason) {
+  decisions_.push_back({column.path.ToString(), "bloom", built, std::move(reason)});
 }
 
 }  // namespace pilum

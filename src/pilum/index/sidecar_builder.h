@@ -1,4 +1,4 @@
-// Builds both sidecars of a part from the batches that are written into it, without reading the part again. Used by
+// Builds the sidecars of a part from the batches that are written into it, without reading the part again. Used by
 // part/part_writer and by checks. Not thread-safe. The bytes depend on the rows and the schema, not on the batching.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <arrow/type_fwd.h>
 
 #include "pilum/index/column_collector.h"
+#include "pilum/index/column_stats.h"
 #include "pilum/index/sidecar.h"
 
 namespace pilum {
@@ -28,7 +29,7 @@ class SidecarBuilder {
   uint64_t num_rows() const { return num_rows_; }
 
   struct Files {
-    std::string index, header;  // bytes of .idx and .idxh
+    std::string index, header, stats;  // bytes of .idx, .idxh and .stats
   };
   // `stored`: the schema as the part's bytes carry it. No more rows.
   Result<Files> Finish(const arrow::Schema& stored, const Hash128& part_hash);
@@ -37,6 +38,7 @@ class SidecarBuilder {
   struct Column {
     FieldPath path;
     std::unique_ptr<ColumnCollector> collector;
+    ColumnStats stats;
     std::vector<size_t> children;  // of a struct
   };
   const std::vector<Column>& columns() const { return columns_; }
@@ -44,9 +46,11 @@ class SidecarBuilder {
  private:
   size_t AddColumn(FieldPath path, const arrow::DataType& type, uint64_t cap);
   Status AppendColumn(size_t at, const arrow::Array& array);
+  void Decide(const Column& column, bool built, std::string reason);
 
   std::vector<Column> columns_;
   std::vector<size_t> top_level_;
+  std::vector<BuildDecision> decisions_;
   uint64_t num_rows_ = 0;
 };
 

@@ -38,7 +38,8 @@ class Checker {
     }
     const SidecarIdentity wanted{SchemaDescriptorHash(*(*reader)->schema()), *identity, (*reader)->num_rows()};
     PILUM_RETURN_NOT_OK(CheckSidecar(files_.IndexPath(part_.name), SidecarKind::kIndex, wanted, truth.get()));
-    return CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth.get());
+    PILUM_RETURN_NOT_OK(CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth.get()));
+    return CheckSidecar(files_.StatsPath(part_.name), SidecarKind::kStats, wanted, truth.get());
   }
 
  private:
@@ -97,8 +98,26 @@ class Checker {
       if (!schema.ok() && KindOf(schema) != ErrorKind::kNotFound) PILUM_RETURN_NOT_OK(Note(schema));
     }
     if (!truth) return Status::OK();
+    if (kind == SidecarKind::kStats) return CheckStats(path, **index, *truth);
     for (const auto& column : truth->columns()) PILUM_RETURN_NOT_OK(CheckColumn(path, kind, **index, column));
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));
+  }
+
+  // Statistics are the same bytes for the same rows.
+  Status CheckStats(const std::string& path, const PartIndex& index, const SidecarBuilder& truth) {
+    for (const auto& column : truth.columns()) {
+      SidecarWriter sections;
+      column.stats.AddTo(column.path, &sections);
+      for (const SectionEntry& wanted : sections.entries()) {
+        if (wanted.state != SectionState::kPresent) continue;
+        const SectionEntry* found = index.sidecar().Find(static_cast<SectionFamily>(wanted.family), &column.path);
+        if (found && found->hash == wanted.hash) continue;
+        faults_->push_back(Corrupt(
+            path, fmt::format("column '{}'", column.path.ToString()),
+            fmt::format("its section of family {} is {}", wanted.family, found ? "not what the rows say" : "missing")));
+      }
+    }
+    return Status::OK();
   }
 
   Status CheckColumn(const std::string& path, SidecarKind kind, const PartIndex& index,

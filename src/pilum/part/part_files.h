@@ -27,6 +27,7 @@ struct DatasetFiles {
 
   std::string PartPath(const std::string& name) const { return prefix + "parts/" + name + ".lance"; }
   std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }
+  std::string StatsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.stats"; }
   std::string HeaderPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idxh"; }
   // Every part of parts/ and merged/, ordered by name: the order of rows. A name that is in both is listed once.
   Result<std::vector<PartFile>> ListParts() const;

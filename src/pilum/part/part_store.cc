@@ -157,6 +157,7 @@ class PartStoreImpl final : public PartStore {
       const std::string index = files_.IndexPath(s.name), header = files_.HeaderPath(s.name);
       if (auto it = sizes.find(index); it != sizes.end()) s.idx_bytes = it->second;
       if (auto it = sizes.find(header); it != sizes.end()) s.idxh_bytes = it->second;
+      if (auto it = sizes.find(files_.StatsPath(s.name)); it != sizes.end()) s.stats_bytes = it->second;
       s.merged = part.file.merged;
       if (s.idx_bytes == 0 && s.idxh_bytes == 0) {
         s.sidecar_state = "missing";
@@ -168,6 +169,24 @@ class PartStoreImpl final : public PartStore {
         s.sidecar_state = opened.ok() ? "ok" : opened.status().message();
       }
       out.push_back(std::move(s));
+    }
+    return out;
+  }
+
+  Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
+    if (listed.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    std::vector<PartDecisions> out;
+    for (const PartFile& part : listed) {
+      PartDecisions p{part.name, {}};
+      PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx));
+      auto stats = OpenPartIndex(files_, files_.StatsPath(part.name), SidecarKind::kStats, identity, ctx);
+      if (stats.ok()) {
+        PILUM_ASSIGN_OR_RETURN(p.decisions, (*stats)->Decisions(ctx));
+      } else if (KindOf(stats.status()) != ErrorKind::kNotFound) {
+        return stats.status();
+      }
+      out.push_back(std::move(p));
     }
     return out;
   }

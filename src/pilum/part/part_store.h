@@ -32,9 +32,14 @@ struct PutResult {
 
 struct PartSummary {
   std::string name;  // of the file, without ".lance": 64 hex digits unless somebody dropped it in
-  uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0;
+  uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0, stats_bytes = 0;
   bool merged = false;
   std::string sidecar_state;  // "ok", "missing", or what is wrong
+};
+
+struct PartDecisions {
+  std::string part;
+  std::vector<BuildDecision> decisions;
 };
 
 struct StoreFaults {
@@ -61,6 +66,8 @@ class PartStore {
   virtual Result<std::shared_ptr<const Snapshot>> OpenSnapshot(bool use_index, ReadContext& ctx) const = 0;
 
   virtual Result<std::vector<PartSummary>> List(ReadContext& ctx) const = 0;
+  // What was built for each part and why, from its .stats; no decisions where there is none.
+  virtual Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const = 0;
   // Reads everything. A part that cannot be opened is a fault like others; an error only for what stops a read.
   virtual Result<StoreFaults> Check(ReadContext& ctx) const = 0;
 };

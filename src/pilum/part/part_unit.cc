@@ -11,6 +11,8 @@
 #include "pilum/file/schema_wire.h"
 #include "pilum/part/part_probe.h"
 #include "pilum/part/widen.h"
+#include "pilum/source/field_path.h"
+#include "pilum/values/value_builder.h"
 
 namespace pilum {
 namespace {
@@ -198,25 +200,63 @@ Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const 
   return index->Answer(own.probe, ctx);
 }
 
-Result<std::shared_ptr<PartIndex>> PartUnit::Index(ReadContext& ctx) const {
+Result<std::shared_ptr<PartIndex>> PartUnit::Sidecar(Lazy* lazy, const char* what, ReadContext& ctx) const {
+  if (!use_index_) return nullptr;
   std::lock_guard lock(mutex_);
-  if (index_tried_) return index_;
+  if (lazy->tried) return lazy->index;
+  const bool is_stats = lazy == &stats_;
   auto open = [&]() -> Result<std::shared_ptr<PartIndex>> {
     const SidecarIdentity wanted{SchemaDescriptorHash(*part_.schema), part_.identity, part_.num_rows};
-    const std::string path = files_.IndexPath(part_.file.name);
-    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files_, path, SidecarKind::kIndex, part_.identity, ctx));
+    const std::string path = is_stats ? files_.StatsPath(part_.file.name) : files_.IndexPath(part_.file.name);
+    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files_, path, is_stats ? SidecarKind::kStats : SidecarKind::kIndex,
+                                                     part_.identity, ctx));
     if (index->sidecar().identity() != wanted) return Corrupt(path, "header", "it is of another schema or row count");
     return index;
   };
   auto index = open();
   if (!index.ok() && StopsARead(index.status())) return index.status();
-  index_tried_ = true;
+  lazy->tried = true;
   if (index.ok()) {
-    index_ = std::move(*index);
-  } else {
-    note_ = KindOf(index.status()) == ErrorKind::kNotFound ? "it has no index" : index.status().message();
+    lazy->index = std::move(*index);
+  } else if (note_.empty()) {
+    note_ =
+        KindOf(index.status()) == ErrorKind::kNotFound ? fmt::format("it has no {}", what) : index.status().message();
   }
-  return index_;
+  return lazy->index;
+}
+
+namespace {
+
+// Do values of one type, widened to the other, keep their normal form?
+bool SameForm(const arrow::DataType& a, const arrow::DataType& b) {
+  const Domain domain = DomainOf(a);
+  if (domain != DomainOf(b)) return false;
+  if (a.Equals(b)) return true;
+  switch (domain) {
+    case Domain::kInt:
+      return arrow::is_integer(a.id()) && arrow::is_integer(b.id()) &&
+             (a.id() == arrow::Type::UINT64) == (b.id() == arrow::Type::UINT64);
+    case Domain::kDecimal:
+      return static_cast<const arrow::DecimalType&>(a).scale() == static_cast<const arrow::DecimalType&>(b).scale();
+    default: return domain != Domain::kNone;
+  }
+}
+
+}  // namespace
+
+Result<std::optional<ColumnStats>> PartUnit::Stats(const FieldPath& column, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto wanted, FieldAt(*snapshot_schema_, column));
+  auto own = FieldAt(*part_.schema, column);
+  if (!own.ok() && KindOf(own.status()) == ErrorKind::kNotFound)
+    return std::optional(ColumnStats::AllNull(*wanted->type(), part_.num_rows));
+  PILUM_RETURN_NOT_OK(own.status());
+  const auto type = PlainType((*own)->type());
+  const bool counted_only = DomainOf(*type) == Domain::kNone && DomainOf(*wanted->type()) == Domain::kNone;
+  if (!counted_only && !SameForm(*type, *PlainType(wanted->type()))) return std::optional<ColumnStats>();
+  PILUM_ASSIGN_OR_RETURN(auto index, Sidecar(&stats_, "statistics", ctx));
+  if (!index) return std::optional<ColumnStats>();
+  PILUM_ASSIGN_OR_RETURN(auto stats, index->Stats(column, *type, ctx));
+  return stats ? std::optional(*stats) : std::optional<ColumnStats>();
 }
 
 std::string PartUnit::index_note() const {
@@ -224,7 +264,8 @@ std::string PartUnit::index_note() const {
   if (!part_.note.empty()) return part_.note;
   if (part_.header && !part_.header->note().empty()) return part_.header->note();
   if (!note_.empty()) return note_;
-  return index_ ? index_->note() : std::string();
+  if (index_.index && !index_.index->note().empty()) return index_.index->note();
+  return stats_.index ? stats_.index->note() : std::string();
 }
 
 Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) const {

@@ -33,13 +33,20 @@ class PartUnit final : public Unit {
   uint64_t num_rows() const override { return part_.num_rows; }
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override;
   Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override;
+  Result<std::optional<ColumnStats>> Stats(const FieldPath& column, ReadContext& ctx) const override;
   std::string index_note() const override;
   Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                             const BatchLimits& limits, const ReadContext& ctx) const override;
 
  private:
   Result<std::shared_ptr<const FileReader>> Reader(ReadContext& ctx) const;
-  Result<std::shared_ptr<PartIndex>> Index(ReadContext& ctx) const;  // null: none, or not usable
+  // Null: none, or not usable.
+  Result<std::shared_ptr<PartIndex>> Index(ReadContext& ctx) const { return Sidecar(&index_, "index", ctx); }
+  struct Lazy {
+    std::shared_ptr<PartIndex> index;
+    bool tried = false;
+  };
+  Result<std::shared_ptr<PartIndex>> Sidecar(Lazy* lazy, const char* what, ReadContext& ctx) const;
 
   const DatasetFiles files_;
   const LoadedPart part_;
@@ -47,8 +54,7 @@ class PartUnit final : public Unit {
   const bool use_index_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const FileReader> reader_;
-  mutable std::shared_ptr<PartIndex> index_;
-  mutable bool index_tried_ = false;
+  mutable Lazy index_, stats_;
   mutable std::string note_;
 };
 

@@ -154,10 +154,12 @@ Status PartWriter::Publish(const std::string& name, uint64_t rows, const Sidecar
                            ReadContext& ctx) {
   result_.parts.push_back(name);
   ObjectStore& store = *files_.store;
-  const std::string path = files_.PartPath(name), index = files_.IndexPath(name), header = files_.HeaderPath(name);
+  const std::string path = files_.PartPath(name);
   PILUM_ASSIGN_OR_RETURN(bool there, store.Exists(path));
   // Sidecars first. Where the part is there already its sidecars are too, unless somebody removed them.
-  for (const auto& [side, bytes] : {std::pair(index, &sidecars.index), std::pair(header, &sidecars.header)}) {
+  for (const auto& [side, bytes] :
+       {std::pair(files_.IndexPath(name), &sidecars.index), std::pair(files_.StatsPath(name), &sidecars.stats),
+        std::pair(files_.HeaderPath(name), &sidecars.header)}) {
     bool write = !there;
     if (there) {
       PILUM_ASSIGN_OR_RETURN(bool exists, store.Exists(side));
@@ -178,7 +180,7 @@ Status PartWriter::Publish(const std::string& name, uint64_t rows, const Sidecar
   }
   ++result_.new_parts;
   result_.part_bytes += size;
-  result_.sidecar_bytes += sidecars.index.size() + sidecars.header.size();
+  result_.sidecar_bytes += sidecars.index.size() + sidecars.header.size() + sidecars.stats.size();
   return Status::OK();
 }
 

@@ -127,10 +127,11 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
 Result<std::unique_ptr<QueryResult>> RunQuery(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
                                               const QueryOptions& options, const ReadContext& ctx) {
   auto tail = query.tail;
+  const auto all_rows = query.where || !options.use_index || query.limit || query.offset > 0 ? nullptr : snapshot;
   PILUM_ASSIGN_OR_RETURN(Plan plan, MakePlan(std::move(snapshot), std::move(query), options));
   std::unique_ptr<QueryResult> rows = std::make_unique<RunningQuery>(std::move(plan), ctx);
   if (!tail) return rows;
-  return RunSelect(std::move(rows), std::move(tail), options, ctx);
+  return RunSelect(std::move(rows), std::move(tail), all_rows, options, ctx);
 }
 
 }  // namespace pilum

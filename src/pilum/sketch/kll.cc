@@ -150,7 +150,8 @@ Status Kll::Merge(const Kll& other) {
   return Status::OK();
 }
 
-double Kll::RankError() const { return n_ <= params_.k ? 0 : 1.3 / std::pow(params_.k, 0.95); }
+double Kll::RankErrorOf(uint32_t k) { return 1.3 / std::pow(k, 0.95); }
+double Kll::RankError() const { return n_ <= params_.k ? 0 : RankErrorOf(params_.k); }
 
 std::vector<std::pair<int64_t, uint64_t>> Kll::Weighted() const {
   std::vector<std::pair<int64_t, uint64_t>> out;

@@ -35,6 +35,7 @@ class Kll {
   uint64_t count() const { return n_; }
   // Rank error in share of the rows that one answer keeps to with 99 % (measured: docs/formats/sketches.md).
   double RankError() const;
+  static double RankErrorOf(uint32_t k);  // of more than k rows
   // The smallest value whose rank is at least q, 0 to 1; 0 and 1 are the exact minimum and maximum. kUsage when empty
   // or q is out of range. Keys: KeyOf's of sort_keys.h for floats, the numbers themselves for kInt.
   Result<int64_t> QuantileKey(double q) const;

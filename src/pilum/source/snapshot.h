@@ -12,6 +12,7 @@
 
 #include "pilum/base/context.h"
 #include "pilum/file/file_reader.h"
+#include "pilum/index/column_stats.h"
 #include "pilum/index/index.h"
 
 namespace pilum {
@@ -29,6 +30,11 @@ class Unit {
   virtual Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const = 0;
   // Narrow: from the full index; reads only the sections that the probe needs. Candidates::Unknown when it can't help.
   virtual Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const = 0;
+  // What is known of a column (a path outside of lists) over all rows of the unit, without reading them, in the snapshot's
+  // type. nullopt: unknown.
+  virtual Result<std::optional<ColumnStats>> Stats(const FieldPath& column, ReadContext& ctx) const {
+    return std::optional<ColumnStats>();
+  }
   // Why the unit is scanned although an index was expected (damaged, foreign, older sidecar); empty if nothing is wrong.
   virtual std::string index_note() const = 0;
 
@@ -49,6 +55,9 @@ class Snapshot {
   // An error if units disagree about this top-level column's type beyond widening: names the column and two units.
   virtual Status CheckColumn(const std::string& top_level_name) const = 0;
 };
+
+// The statistics of all units as one; nullopt where one of them does not know. (source/fold_stats.cc)
+Result<std::optional<ColumnStats>> FoldStats(const Snapshot& snapshot, const FieldPath& column, ReadContext& ctx);
 
 // A Lance file as a snapshot of one unit, without sidecars. (source/file_snapshot.cc)
 Result<std::shared_ptr<const Snapshot>> OpenFileSnapshot(std::shared_ptr<const ByteSource> source, ReadContext& ctx);

@@ -115,6 +115,7 @@ class PartInfo(NamedTuple):
     bytes: int
     idx_bytes: int
     idxh_bytes: int
+    stats_bytes: int
     merged: bool
     sidecar_state: str
 

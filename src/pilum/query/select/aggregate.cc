@@ -365,11 +365,17 @@ class Distinct : public Accumulator {
   GroupTable seen_;
 };
 
-std::unique_ptr<Accumulator> MakePlain(const Aggregate& a) {
+std::unique_ptr<Accumulator> MakePlain(const Aggregate& a, arrow::MemoryPool* pool) {
   if (a.kind == Aggregate::Kind::kCount) return std::make_unique<Count>();
   const auto type = PlainType(a.argument->type());
-  if (type->id() == arrow::Type::NA) return std::make_unique<Nulls>(a.type);
+  if (type->id() == arrow::Type::NA) {
+    if (a.kind == Aggregate::Kind::kApproxDistinct) return std::make_unique<Count>();  // of what has no value: 0
+    return std::make_unique<Nulls>(a.type);
+  }
   switch (a.kind) {
+    case Aggregate::Kind::kApproxDistinct:
+    case Aggregate::Kind::kApproxPercentile:
+    case Aggregate::Kind::kApproxTopK: return MakeApproximate(a, pool);
     case Aggregate::Kind::kMin:
     case Aggregate::Kind::kMax: return ByDomain<Extreme>(*type, a.type, a.kind == Aggregate::Kind::kMax);
     case Aggregate::Kind::kMedian: return ByDomain<Median>(*type, a, type);
@@ -386,9 +392,10 @@ std::unique_ptr<Accumulator> MakePlain(const Aggregate& a) {
 }  // namespace
 
 std::unique_ptr<Accumulator> MakeAccumulator(const Aggregate& a, arrow::MemoryPool* pool) {
-  auto plain = MakePlain(a);
+  auto plain = MakePlain(a, pool);
   // The least and the greatest are the same with and without repeats.
-  const bool matters = a.kind != Aggregate::Kind::kMin && a.kind != Aggregate::Kind::kMax;
+  const bool matters =
+      a.kind != Aggregate::Kind::kMin && a.kind != Aggregate::Kind::kMax && a.kind != Aggregate::Kind::kApproxDistinct;
   if (!a.distinct || !matters) return plain;
   return std::make_unique<Distinct>(std::move(plain), pool);
 }

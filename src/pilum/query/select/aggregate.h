@@ -6,6 +6,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/index/column_stats.h"
 #include "pilum/query/select/select.h"
 
 namespace pilum {
@@ -28,5 +29,14 @@ std::optional<Aggregate::Kind> AggregateKind(const std::string& name);
 // The type of the result over an argument of this plain type; kQuery (without a position) where it is not defined.
 Result<std::shared_ptr<arrow::DataType>> AggregateType(Aggregate::Kind kind,
                                                        const std::shared_ptr<arrow::DataType>& argument);
+
+// What is said of an approximate answer in its field's metadata: pilum:sketch, pilum:params, pilum:error_bound and
+// pilum:confidence; null for an exact one. (approx.cc)
+std::shared_ptr<const arrow::KeyValueMetadata> AggregateMetadata(const Aggregate& aggregate);
+// The most values that approx_top_k gives: half of what its sketch holds.
+inline constexpr uint64_t kMostTop = 128;
+std::unique_ptr<Accumulator> MakeApproximate(const Aggregate& aggregate, arrow::MemoryPool* pool);
+// One slot: the answer of the sketches of one column, null where they are unknown.
+Result<std::shared_ptr<arrow::Array>> AnswerFromStats(const Aggregate& aggregate, const ColumnStats& stats);
 
 }  // namespace pilum

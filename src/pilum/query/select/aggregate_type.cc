@@ -25,6 +25,9 @@ std::optional<Aggregate::Kind> AggregateKind(const std::string& name) {
   if (name == "min") return Aggregate::Kind::kMin;
   if (name == "max") return Aggregate::Kind::kMax;
   if (name == "median") return Aggregate::Kind::kMedian;
+  if (name == "approx_count_distinct") return Aggregate::Kind::kApproxDistinct;
+  if (name == "approx_percentile") return Aggregate::Kind::kApproxPercentile;
+  if (name == "approx_top_k") return Aggregate::Kind::kApproxTopK;
   return std::nullopt;
 }
 
@@ -37,7 +40,12 @@ Result<std::shared_ptr<arrow::DataType>> AggregateType(Aggregate::Kind kind,
                                                        const std::shared_ptr<arrow::DataType>& t) {
   using Kind = Aggregate::Kind;
   if (kind == Kind::kCount) return arrow::int64();
+  if (kind == Kind::kApproxDistinct && t->id() == arrow::Type::NA) return arrow::int64();
   if (t->id() == arrow::Type::NA) return kind == Kind::kSum ? arrow::int64() : arrow::null();
+  if (kind == Kind::kApproxDistinct && IsNormalizable(*t)) return arrow::int64();
+  if (kind == Kind::kApproxTopK && IsNormalizable(*t)) {
+    return arrow::list(arrow::struct_({arrow::field("value", t), arrow::field("count", arrow::int64())}));
+  }
   const bool integer = arrow::is_integer(t->id()), decimal = arrow::is_decimal(t->id());
   const bool number = integer || decimal || arrow::is_floating(t->id());
   switch (kind) {
@@ -52,6 +60,15 @@ Result<std::shared_ptr<arrow::DataType>> AggregateType(Aggregate::Kind kind,
         return arrow::decimal256(kMostDigits, std::max(ScaleOf(*t), std::min(std::max(ScaleOf(*t), 0) + 6, 38)));
       if (number) return arrow::float64();
       break;
+    case Kind::kApproxPercentile: {
+      const Domain domain = DomainOf(*t);
+      if (domain == Domain::kFloat || domain == Domain::kDecimal || t->id() == arrow::Type::UINT64)
+        return arrow::float64();
+      if (domain == Domain::kInt && t->id() != arrow::Type::BOOL) return t;
+      break;
+    }
+    case Kind::kApproxDistinct:
+    case Kind::kApproxTopK: break;
     case Kind::kMedian:
       // The mean of two has one digit more.
       if (decimal) return arrow::decimal256(kMostDigits, std::min(ScaleOf(*t) + 1, kMostDigits));

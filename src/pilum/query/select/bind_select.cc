@@ -88,9 +88,28 @@ class SelectBinder {
     return item.expr.get();
   }
 
-  void AddGroupColumn(const std::string& text, std::shared_ptr<arrow::DataType> type) {
+  void AddGroupColumn(const std::string& text, std::shared_ptr<arrow::DataType> type,
+                      std::shared_ptr<const arrow::KeyValueMetadata> metadata = nullptr) {
     group_columns_[text] = group_fields_.size();
-    group_fields_.push_back(arrow::field(text, std::move(type)));
+    group_fields_.push_back(arrow::field(text, std::move(type), true, std::move(metadata)));
+  }
+
+  // The q of approx_percentile, the k of approx_top_k: a number, written or bound.
+  Status BindSecond(const Expr& e, Aggregate* a) {
+    PILUM_ASSIGN_OR_RETURN(Operand o, rows_.BindOperand(e));
+    const bool number = o.literal && o.literal->kind == Literal::Kind::kNumber;
+    if (a->kind == Aggregate::Kind::kApproxPercentile) {
+      a->quantile = number ? o.literal->number.ToDouble() : -1;
+      if (!(a->quantile >= 0 && a->quantile <= 1))
+        return ErrorAt(e.pos, "approx_percentile takes a number of 0 to 1 here");
+      return Status::OK();
+    }
+    const auto k = number ? o.literal->number.FloorInt() : std::nullopt;
+    if (!k || !k->exact || k->value < 1 || k->value > static_cast<Int128>(kMostTop)) {
+      return ErrorAt(e.pos, "approx_top_k takes a whole number of 1 to {} here", kMostTop);
+    }
+    a->top = static_cast<uint64_t>(k->value);
+    return Status::OK();
   }
 
   // The expression over groups. `e` is over rows.
@@ -134,7 +153,11 @@ class SelectBinder {
       if (*kind != Aggregate::Kind::kCount || e.flag) return ErrorAt(e.pos, "'*' is for count(*)");
       a.type = arrow::int64();
     } else {
-      if (e.args.size() != 1) return ErrorAt(e.pos, "{} takes one argument, not {}", e.name, e.args.size());
+      const bool two = *kind == Aggregate::Kind::kApproxPercentile || *kind == Aggregate::Kind::kApproxTopK;
+      if (e.args.size() != (two ? 2 : 1)) {
+        return ErrorAt(e.pos, "{} takes {}, not {}", e.name, two ? "two arguments" : "one argument", e.args.size());
+      }
+      if (two) PILUM_RETURN_NOT_OK(BindSecond(*e.args[1], &a));
       PILUM_ASSIGN_OR_RETURN(Operand o, rows_.BindOperand(*e.args[0]));
       PILUM_ASSIGN_OR_RETURN(a.argument, rows_.AsValue(o));
       const auto type = PlainType(a.argument->type());
@@ -145,7 +168,7 @@ class SelectBinder {
       }
       a.type = *result;
     }
-    AddGroupColumn(text, a.type);
+    AddGroupColumn(text, a.type, AggregateMetadata(a));
     tail_.aggregates.push_back(std::move(a));
     return Status::OK();
   }
@@ -264,6 +287,7 @@ class SelectBinder {
         field = field->WithName(names_[i]);
       } else {
         field = arrow::field(names_[i], value.type());
+        if (value.column()) field = tail_.group_schema->GetFieldByName(value.column()->steps[0])->WithName(names_[i]);
       }
       fields.push_back(std::move(field));
     }

@@ -20,10 +20,11 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 
 class SelectRun final : public QueryResult {
  public:
-  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail, const QueryOptions& options,
-            const ReadContext& ctx)
+  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
+            std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options, const ReadContext& ctx)
       : rows_(std::move(rows)),
         tail_(std::move(tail)),
+        all_rows_(std::move(all_rows)),
         options_(options),
         ctx_(ctx),
         to_skip_(tail_->offset),
@@ -37,7 +38,10 @@ class SelectRun final : public QueryResult {
     counts_.rows_returned = returned_;
     return counts_;
   }
-  std::string Explain() const override { return SelectText(*tail_) + rows_->Explain(); }
+  std::string Explain() const override {
+    return fmt::format("answer   {} rows\n", returned_) + SelectText(*tail_) +
+           (from_stats_ ? "from     statistics alone: no rows were read\n" : "") + rows_->Explain();
+  }
 
   Result<BatchPtr> Next() override {
     PILUM_RETURN_NOT_OK(failure_);
@@ -154,6 +158,11 @@ class SelectRun final : public QueryResult {
   }
 
   Result<BatchPtr> Groups() {
+    if (all_rows_ && tail_->keys.empty()) {
+      PILUM_ASSIGN_OR_RETURN(auto known, GroupFromStats(*tail_, *all_rows_, ctx_));
+      from_stats_ = known != nullptr;
+      if (known) return known;
+    }
     Grouping grouping(*tail_, ctx_.memory_pool());
     while (true) {
       PILUM_ASSIGN_OR_RETURN(auto batch, rows_->Next());
@@ -210,6 +219,7 @@ class SelectRun final : public QueryResult {
 
   std::unique_ptr<QueryResult> rows_;
   std::shared_ptr<const SelectTail> tail_;
+  std::shared_ptr<const Snapshot> all_rows_;
   const QueryOptions options_;
   ReadContext ctx_;
   std::vector<KeyOrder> orders_;
@@ -218,7 +228,7 @@ class SelectRun final : public QueryResult {
   BatchPtr ready_;  // being given out
   uint64_t at_ = 0, to_skip_, returned_ = 0;
   std::optional<uint64_t> to_give_;
-  bool done_ = false;
+  bool done_ = false, from_stats_ = false;
   Status failure_;
   mutable QueryCounts counts_;
 };
@@ -226,8 +236,9 @@ class SelectRun final : public QueryResult {
 }  // namespace
 
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       const QueryOptions& options, const ReadContext& ctx) {
-  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), options, ctx);
+                                       std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options,
+                                       const ReadContext& ctx) {
+  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), std::move(all_rows), options, ctx);
 }
 
 std::string SelectText(const SelectTail& tail) {

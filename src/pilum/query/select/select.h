@@ -16,10 +16,12 @@
 namespace pilum {
 
 struct Aggregate {
-  enum class Kind { kCount, kSum, kAvg, kMin, kMax, kMedian };
+  enum class Kind { kCount, kSum, kAvg, kMin, kMax, kMedian, kApproxDistinct, kApproxPercentile, kApproxTopK };
   Kind kind = Kind::kCount;
   bool distinct = false;
-  ValuePtr argument;  // null: COUNT(*)
+  double quantile = 0;  // of approx_percentile
+  uint64_t top = 0;     // of approx_top_k
+  ValuePtr argument;    // null: COUNT(*)
   std::shared_ptr<arrow::DataType> type;
   std::string text;  // canonical, as in sum(a + 1)
 };
@@ -54,8 +56,13 @@ bool NeedsTail(const Statement& statement);
 // Fills out->tail and out->columns. (bind_select.cc)
 Status BindSelect(const Statement& statement, const arrow::Schema& schema, const Params& params, BoundQuery* out);
 // The answer over `rows`, a plain query that gives tail->inputs. (run_select.cc)
+// `all_rows`: the snapshot whose every row they are, where its statistics may answer instead; else null.
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       const QueryOptions& options, const ReadContext& ctx);
+                                       std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options,
+                                       const ReadContext& ctx);
+// The one group of a query without GROUP BY, from statistics alone; null where they do not say it all. (from_stats.cc)
+Result<std::shared_ptr<arrow::RecordBatch>> GroupFromStats(const SelectTail& tail, const Snapshot& snapshot,
+                                                           ReadContext& ctx);
 // For Explain: one line a step.
 std::string SelectText(const SelectTail& tail);
 
