@@ -214,7 +214,7 @@ Result<FuseFilter> FuseFilter::FromBytes(std::string_view bytes, std::string_vie
   if (h.layout == kOpen) {
     if (in.remaining() != h.extra * 8) return corrupt(fmt::format("{} hashes in {} bytes", h.extra, in.remaining()));
     out.hashes_.resize(h.extra);
-    std::memcpy(out.hashes_.data(), bytes.data() + SketchHeader::kBytes, h.extra * 8);
+    if (h.extra > 0) std::memcpy(out.hashes_.data(), bytes.data() + SketchHeader::kBytes, h.extra * 8);
     if (std::adjacent_find(out.hashes_.begin(), out.hashes_.end(), std::greater_equal<>()) != out.hashes_.end()) {
       return corrupt("hashes do not rise");
     }

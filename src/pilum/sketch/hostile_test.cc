@@ -9,6 +9,7 @@ thread_local bool watching = false;
 thread_local size_t largest = 0;
 }  // namespace
 
+#ifndef __SANITIZE_ADDRESS__  // which has its own
 void* operator new(size_t size) {
   if (watching && size > largest) largest = size;
   if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
@@ -16,6 +17,7 @@ void* operator new(size_t size) {
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+#endif
 
 namespace pilum {
 namespace {

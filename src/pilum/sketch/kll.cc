@@ -73,23 +73,20 @@ void Kll::SortFirstLevel() {
   first_sorted_ = true;
 }
 
-// Two thirds of the level above, k at the top; in whole numbers, so that all machines agree.
-uint64_t Kll::LevelSize(size_t h) const {
-  uint64_t size = uint64_t{params_.k} << 16;
-  for (size_t above = levels_.size() - 1 - h; above > 0 && size > kLeastSize << 16; --above) size = size * 2 / 3;
-  return std::max(kLeastSize, (size + 65535) >> 16);
-}
+// The size of a level, from the one above it: two thirds, k at the top. In 1/65536 and whole numbers, so that all machines
+// agree.
+uint64_t Kll::SizeBelow(uint64_t above) { return std::max(kLeastSize << 16, above * 2 / 3); }
 
 void Kll::Compact() {
   SortFirstLevel();
   while (true) {
-    uint64_t held = 0, allowed = 0;
+    uint64_t held = 0, allowed = 0, size = uint64_t{params_.k} << 16;
     size_t full = levels_.size();
-    for (size_t h = levels_.size(); h-- > 0;) {
-      const uint64_t size = LevelSize(h);
+    for (size_t h = levels_.size(); h-- > 0; size = SizeBelow(size)) {
+      const uint64_t whole = (size + 65535) >> 16;
       held += levels_[h].size();
-      allowed += size;
-      if (levels_[h].size() >= size) full = h;
+      allowed += whole;
+      if (levels_[h].size() >= whole) full = h;
     }
     if (held <= allowed || full == levels_.size()) return;
     CompactLevel(full);
@@ -133,7 +130,7 @@ Status Kll::Merge(const Kll& other) {
     *this = other;
     return Status::OK();
   }
-  Kll theirs = other.Settled();
+  const Kll theirs = other.Settled();
   Compact();
   n_ += theirs.n_;
   min_ = std::min(min_, theirs.min_);
@@ -235,14 +232,15 @@ Result<Kll> Kll::FromBytes(std::string_view bytes, std::string_view source) {
   const auto levels = in.Read<uint32_t>();
   if (!in.ok() || levels == 0 || levels > kMaxLevels) return corrupt(fmt::format("{} levels", levels));
   out.levels_.resize(levels);
-  uint64_t keys = 0, allowed = 0;
+  uint64_t keys = 0, allowed = 0, allowance = uint64_t{h.size} << 16;
   unsigned __int128 rows = 0;
   for (size_t level = 0; level < levels; ++level) {
     const auto size = in.Read<uint32_t>();
     if (size > in.remaining() / 8) return corrupt(fmt::format("level {} of {} keys is cut short", level, size));
     out.levels_[level].resize(size);
     keys += size;
-    allowed += out.LevelSize(level);
+    allowed += (allowance + 65535) >> 16;
+    allowance = SizeBelow(allowance);
     rows += static_cast<unsigned __int128>(size) << level;
   }
   if (!in.ok() || in.remaining() != keys * 8 || keys > allowed || rows != h.extra) {

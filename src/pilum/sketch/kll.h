@@ -49,7 +49,7 @@ class Kll {
   void SortFirstLevel();
   void Compact();  // until the levels keep to their size
   void CompactLevel(size_t h);
-  uint64_t LevelSize(size_t h) const;
+  static uint64_t SizeBelow(uint64_t above);
   Kll Settled() const;
   std::vector<std::pair<int64_t, uint64_t>> Weighted() const;  // (key, weight), ascending
 

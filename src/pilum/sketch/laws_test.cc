@@ -1,4 +1,7 @@
 // One test for all sketches: what each says of itself (kLaws) is held on random rows in overlapping parts.
+#include <chrono>
+#include <cstdlib>
+
 #include "pilum/sketch/sketch_test_support.h"
 
 namespace pilum {
@@ -88,11 +91,17 @@ void SketchLaws<S>::Hold(std::mt19937_64& rng, size_t rows_a_part) {
   ExpectSame(S::kLaws.orders, SketchOf<S>(Int64s(all)), whole, all, "orders");
 }
 
+// PILUM_SKETCH_SEED and PILUM_SKETCH_SECONDS (of each sketch) try other rows, for longer.
 TYPED_TEST(SketchLaws, Hold) {
-  std::mt19937_64 rng(20);
-  for (size_t rows : {0, 1, 5, 40, 300, 3000}) {
-    for (int round = 0; round < (rows == 3000 ? 4 : 8); ++round) this->Hold(rng, rows);
-  }
+  const char* seed = std::getenv("PILUM_SKETCH_SEED");
+  const char* seconds = std::getenv("PILUM_SKETCH_SECONDS");
+  std::mt19937_64 rng(seed == nullptr ? 20 : std::strtoull(seed, nullptr, 10));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds == nullptr ? 0 : std::atoi(seconds));
+  do {
+    for (size_t rows : {0, 1, 5, 40, 300, 3000}) {
+      for (int round = 0; round < (rows == 3000 ? 4 : 8); ++round) this->Hold(rng, rows);
+    }
+  } while (std::chrono::steady_clock::now() < end && !this->HasFailure());
 }
 
 TYPED_TEST(SketchLaws, DecodedIsLikeFresh) {

@@ -116,7 +116,7 @@ Result<MinHash> MinHash::FromBytes(std::string_view bytes, std::string_view sour
   }
   MinHash out({h.size, h.seed});
   out.kept_.resize(h.extra);
-  std::memcpy(out.kept_.data(), bytes.data() + SketchHeader::kBytes, h.extra * 8);
+  if (h.extra > 0) std::memcpy(out.kept_.data(), bytes.data() + SketchHeader::kBytes, h.extra * 8);
   if (std::adjacent_find(out.kept_.begin(), out.kept_.end(), std::greater_equal<>()) != out.kept_.end()) {
     return Corrupt(source, "MinHash", "hashes do not rise");
   }

@@ -184,7 +184,7 @@ Result<double> TDigest::ValueAtRank(double q) const {
 double TDigest::RankError(double q) const {
   const double n = static_cast<double>(count());
   if (n <= params_.delta) return 0;
-  return std::min(1.0, 4 * std::sqrt(std::max(0.0, q * (1 - q)))) / params_.delta + 1 / n;
+  return kTwoPi * std::sqrt(std::max(0.0, q * (1 - q))) / params_.delta + 1 / n;
 }
 
 Result<Estimate> TDigest::Quantile(double q) const {

@@ -35,7 +35,8 @@ class TDigest {
   Result<double> ValueAtRank(double q) const;
   // The same with the values at q -+ RankError(q), 99 %.
   Result<Estimate> Quantile(double q) const;
-  // In share of the rows: min(1, 4 sqrt(q (1 - q))) / delta and one row; 0 while exact.
+  // In share of the rows: the width of a centroid, 2 pi sqrt(q (1 - q)) / delta, and one row; 0 while exact. Smooth
+  // values miss by far less (docs/formats/sketches.md); values that repeat may take all of it.
   double RankError(double q) const;
   double RankOf(double value) const;  // share of the rows that are at most value; 0 when empty
 

@@ -29,13 +29,13 @@ uint64_t Avalanche(uint64_t h) {
 // XXH64 (seed 0) of the tag and then v, without copying v behind its tag: byte `at` of the two is v[at - 1], so every word
 // but the first is read one byte early.
 uint64_t HashBytes(uint8_t tag, std::string_view v) {
-  const char* const early = v.data() - 1;
   const size_t n = v.size() + 1;
   if (v.size() < 8) {  // too short for the first word to be read so
     uint8_t copy[8] = {tag};
     if (!v.empty()) std::memcpy(copy + 1, v.data(), v.size());
     return XXH64(copy, n, 0);
   }
+  const char* const early = v.data() - 1;
   const uint64_t first = LoadLE<uint64_t>(v.data()) << 8 | tag;
   size_t at = 8;
   uint64_t h = k5;
