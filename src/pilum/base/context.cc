@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include <arrow/memory_pool.h>
+#include "pilum/base/recycling_pool.h"
 
 namespace pilum {
 
@@ -33,7 +33,7 @@ Status ReadContext::Check() const {
   return Status::OK();
 }
 
-arrow::MemoryPool* ReadContext::memory_pool() const { return pool ? pool : arrow::default_memory_pool(); }
+arrow::MemoryPool* ReadContext::memory_pool() const { return pool ? pool : DefaultReadPool(); }
 
 int DefaultThreads() {
   if (const char* s = std::getenv("PILUM_THREADS")) {

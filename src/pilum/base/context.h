@@ -40,7 +40,7 @@ enum class Verify : uint8_t {
 
 struct ReadContext {
   ReadStats* stats = nullptr;         // may be null: nothing is counted
-  arrow::MemoryPool* pool = nullptr;  // null: arrow::default_memory_pool()
+  arrow::MemoryPool* pool = nullptr;  // null: DefaultReadPool()
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;  // a default token never stops
   int threads = 1;       // most threads this read may use (PILUM_THREADS)
