@@ -1,5 +1,6 @@
 // FastLanes bit packing: 1,024 values of T bits in rows of LANES = 1024 / T. For a fixed row the lanes are consecutive
 // in the output, so a row is: load, shift, mask, store, over whole vectors.
+#include <algorithm>
 #include <cstring>
 
 #include "pilum/base/bytes.h"
@@ -11,58 +12,69 @@ namespace {
 constexpr uint64_t kBlock = 1024;
 constexpr int kOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};
 
-// Vectors of 32 bytes: the compiler cuts them into what the target has.
+// Vectors of 32 bytes, anywhere in memory: the compiler cuts them into what the target has.
 template <typename T>
 struct Vec {
-  typedef T type __attribute__((vector_size(32)));
+  typedef T type __attribute__((vector_size(32), aligned(1), may_alias));
 };
 
 #define PILUM_INLINE inline __attribute__((always_inline))
 
+// A row of words: all its lanes, in registers.
+template <typename T>
+struct Row {
+  using V = typename Vec<T>::type;
+  V a, b, c, d;
+  static PILUM_INLINE Row Load(const uint8_t* p) {
+    const V* v = reinterpret_cast<const V*>(p);
+    return {v[0], v[1], v[2], v[3]};
+  }
+  PILUM_INLINE void Store(uint8_t* p) const {
+    V* v = reinterpret_cast<V*>(p);
+    v[0] = a, v[1] = b, v[2] = c, v[3] = d;
+  }
+  PILUM_INLINE Row Right(T n) const { return {a >> n, b >> n, c >> n, d >> n}; }
+  PILUM_INLINE Row Left(T n) const { return {a << n, b << n, c << n, d << n}; }
+  PILUM_INLINE Row Or(const Row& o) const { return {a | o.a, b | o.b, c | o.c, d | o.d}; }
+  PILUM_INLINE Row And(T m) const { return {a & m, b & m, c & m, d & m}; }
+};
+
+// Each word is loaded once: it stays in its register until its last bits are out.
 template <typename T>
 PILUM_INLINE void UnpackBody(uint64_t width, const uint8_t* in, uint8_t* out) {
-  using V = typename Vec<T>::type;
-  constexpr int kBits = sizeof(T) * 8, kRowBytes = kBlock / 8, kVecs = kRowBytes / sizeof(V);
-  const T mask_value = static_cast<T>(width == kBits ? ~uint64_t{0} : (uint64_t{1} << width) - 1);
-  const V mask = mask_value - V{};
-  for (int r = 0; r < kBits; ++r) {
-    const int bit = r * static_cast<int>(width), shift = bit % kBits;
-    const uint8_t* low = in + bit / kBits * kRowBytes;
-    uint8_t* to = out + (kOrder[r / 8] * 16 + (r % 8) * 128) * sizeof(T);
-    V v[kVecs];
-    std::memcpy(v, low, kRowBytes);
-    for (int i = 0; i < kVecs; ++i) v[i] >>= static_cast<T>(shift);
-    if (shift + static_cast<int>(width) > kBits) {
-      V high[kVecs];
-      std::memcpy(high, low + kRowBytes, kRowBytes);
-      for (int i = 0; i < kVecs; ++i) v[i] |= high[i] << static_cast<T>(kBits - shift);
+  constexpr uint64_t kBits = sizeof(T) * 8, kRowBytes = kBlock / 8;
+  const T mask = static_cast<T>(width == kBits ? ~uint64_t{0} : (uint64_t{1} << width) - 1);
+  Row<T> word = Row<T>::Load(in);
+  uint64_t shift = 0;
+  for (uint64_t r = 0; r < kBits; ++r) {
+    uint8_t* to = out + (static_cast<uint64_t>(kOrder[r / 8]) * 16 + (r % 8) * 128) * sizeof(T);
+    Row<T> v = word.Right(static_cast<T>(shift));
+    shift += width;
+    if (shift > kBits) {
+      shift -= kBits;
+      word = Row<T>::Load(in += kRowBytes);
+      v = v.Or(word.Left(static_cast<T>(width - shift)));
+    } else if (shift == kBits && r + 1 < kBits) {
+      shift = 0;
+      word = Row<T>::Load(in += kRowBytes);
     }
-    for (int i = 0; i < kVecs; ++i) v[i] &= mask;
-    std::memcpy(to, v, kRowBytes);
+    v.And(mask).Store(to);
   }
 }
 
 // Bytes are shifted as 64-bit words: what leaks in from the neighbour byte is masked off.
 PILUM_INLINE void UnpackBody8(uint64_t width, const uint8_t* in, uint8_t* out) {
-  using V = Vec<uint64_t>::type;
-  constexpr int kRowBytes = kBlock / 8, kVecs = kRowBytes / sizeof(V);
+  using Words = Row<uint64_t>;
   auto each_byte = [](uint64_t b) { return 0x0101010101010101 * b; };
-  for (int r = 0; r < 8; ++r) {
-    const int bit = r * static_cast<int>(width), shift = bit % 8,
-              have = std::min<int>(8 - shift, static_cast<int>(width));
-    const uint8_t* low = in + bit / 8 * kRowBytes;
-    uint8_t* to = out + r * 128;
-    V v[kVecs];
-    std::memcpy(v, low, kRowBytes);
-    const uint64_t low_mask = each_byte((1u << have) - 1);
-    for (int i = 0; i < kVecs; ++i) v[i] = (v[i] >> shift) & low_mask;
-    if (have < static_cast<int>(width)) {
-      V high[kVecs];
-      std::memcpy(high, low + kRowBytes, kRowBytes);
+  for (uint64_t r = 0; r < 8; ++r) {
+    const uint64_t bit = r * width, shift = bit % 8, have = std::min(8 - shift, width);
+    const uint8_t* low = in + bit / 8 * (kBlock / 8);
+    Words v = Words::Load(low).Right(shift).And(each_byte((1u << have) - 1));
+    if (have < width) {
       const uint64_t high_mask = each_byte(((1u << width) - 1) & ~((1u << have) - 1));
-      for (int i = 0; i < kVecs; ++i) v[i] |= (high[i] << have) & high_mask;
+      v = v.Or(Words::Load(low + kBlock / 8).Left(have).And(high_mask));
     }
-    std::memcpy(to, v, kRowBytes);
+    v.Store(out + r * 128);
   }
 }
 
