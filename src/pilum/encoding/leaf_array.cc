@@ -8,6 +8,7 @@
 #include <arrow/type.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/dictionary_keys.h"
 
 namespace pilum {
 
@@ -129,169 +130,10 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeLeaf(const std::shared_ptr<arrow::
   }
 }
 
-namespace {
-
-bool IsSet(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
-
-template <typename T>
-PILUM_VECTORIZE T Largest(const T* keys, uint64_t n) {
-  T largest = 0;
-  for (uint64_t i = 0; i < n; ++i) largest = keys[i] > largest ? keys[i] : largest;
-  return largest;
-}
-
-// Keys of valid slots must be below `items`; those of nulls become 0.
-template <typename T>
-bool ClampKeys(T* keys, uint64_t n, uint64_t items, const uint8_t* valid) {
-  const T largest = Largest(keys, n);
-  if (n == 0 || largest < items) return true;
-  if (!valid) return false;
-  for (uint64_t i = 0; i < n; ++i) {
-    if (keys[i] < items) continue;
-    if (IsSet(valid, i)) return false;
-    keys[i] = 0;
-  }
-  return true;
-}
-
-// Works on a private block: its buffer was made by a decoder and nobody else has it.
-Status CheckKeys(const DataBlock& keys, uint64_t items, const Validity& v) {
-  uint8_t* data = const_cast<uint8_t*>(keys.data->data());
-  const uint8_t* valid = v.bitmap ? v.bitmap->data() : nullptr;
-  bool ok = false;
-  switch (keys.bits) {
-    case 8: ok = ClampKeys(data, keys.count, items, valid); break;
-    case 16: ok = ClampKeys(reinterpret_cast<uint16_t*>(data), keys.count, items, valid); break;
-    case 32: ok = ClampKeys(reinterpret_cast<uint32_t*>(data), keys.count, items, valid); break;
-    default: ok = ClampKeys(reinterpret_cast<uint64_t*>(data), keys.count, items, valid); break;
-  }
-  if (!ok) return BadBytes("a key reaches past the {} items of the dictionary", items);
-  return Status::OK();
-}
-
-Status CheckKeyBlock(const DataBlock& keys) {
-  if (keys.kind == DataBlock::Kind::kFixed && (keys.bits == 8 || keys.bits == 16 || keys.bits == 32 || keys.bits == 64))
-    return Status::OK();
-  return BadBytes("dictionary keys of an odd width");
-}
-
-template <typename Key, int kWidth>
-void GatherFixed(const Key* keys, uint64_t n, const uint8_t* items, uint8_t* out) {
-  for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * kWidth, items + keys[i] * kWidth, kWidth);
-}
-
-template <typename Key>
-Result<DataBlock> GatherFixedBlock(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
-  const uint64_t width = items.bits / 8;
-  PILUM_RETURN_NOT_OK(CheckOutput(n, items.bits));
-  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(n * width, pool));
-  uint8_t* out = data->mutable_data();
-  const uint8_t* in = items.data->data();
-  switch (width) {
-    case 4: GatherFixed<Key, 4>(keys, n, in, out); break;
-    case 8: GatherFixed<Key, 8>(keys, n, in, out); break;
-    case 16: GatherFixed<Key, 16>(keys, n, in, out); break;
-    default:
-      for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * width, in + keys[i] * width, width);
-  }
-  DataBlock b;
-  b.count = n;
-  b.bits = items.bits;
-  b.data = std::move(data);
-  return b;
-}
-
-template <int kBytes, typename Key, typename Off>
-void CopyShort(const Key* keys, uint64_t n, const Off* starts, const uint8_t* bytes, const Off* out, uint8_t* to) {
-  for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + starts[keys[i]], kBytes);
-}
-
-template <typename Key, typename Off>
-Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
-  const Off* in = reinterpret_cast<const Off*>(items.offsets->data());
-  const uint8_t* bytes = items.data->data();
-  PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Off) * 8));
-  PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Off), pool));
-  Off* out = reinterpret_cast<Off*>(offsets->mutable_data());
-  uint64_t total = 0, longest = 0;
-  for (uint64_t i = 0; i < n; ++i) {
-    out[i] = static_cast<Off>(total);
-    uint64_t size = static_cast<uint64_t>(in[keys[i] + 1] - in[keys[i]]);
-    longest = std::max(longest, size);
-    total += size;
-  }
-  out[n] = static_cast<Off>(total);
-  PILUM_RETURN_NOT_OK(CheckOutput(total, 8));
-  if (sizeof(Off) == 4 && total > INT32_MAX) {
-    return MakeError(ErrorKind::kMemory, fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; "
-                                                     "read fewer rows at a time",
-                                                     n, total));
-  }
-  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
-  uint8_t* to = data->mutable_data();
-  // Short values: one unaligned copy of a fixed size each (items and output have that much slack).
-  if (longest <= 16)
-    CopyShort<16>(keys, n, in, bytes, out, to);
-  else if (longest <= 32)
-    CopyShort<32>(keys, n, in, bytes, out, to);
-  else if (longest <= 64)
-    CopyShort<64>(keys, n, in, bytes, out, to);
-  else {
-    for (uint64_t i = 0; i < n; ++i)
-      std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
-  }
-  DataBlock b;
-  b.kind = DataBlock::Kind::kVariable;
-  b.count = n;
-  b.wide = sizeof(Off) == 8;
-  b.offsets = std::move(offsets);
-  b.data = std::move(data);
-  return b;
-}
-
-template <typename Key>
-Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arrow::MemoryPool* pool) {
-  const Key* keys = reinterpret_cast<const Key*>(indices.data->data());
-  if (items.kind == DataBlock::Kind::kFixed && items.bits % 8 == 0)
-    return GatherFixedBlock(keys, indices.count, items, pool);
-  if (items.kind != DataBlock::Kind::kVariable) return Unsupported("a dictionary of nested values");
-  return items.wide ? GatherVariable<Key, int64_t>(keys, indices.count, items, pool)
-                    : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
-}
-
-}  // namespace
-
-Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& items, const Validity& v,
-                                   arrow::MemoryPool* pool) {
-  PILUM_RETURN_NOT_OK(CheckKeyBlock(indices));
-  if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
-  PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
-  if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
-    DataBlock one = items;
-    one.count = 1;
-    uint64_t offset_bytes = items.wide ? 16 : 8,
-             value_bytes = items.kind == DataBlock::Kind::kFixed ? (items.bits + 7) / 8 : 0;
-    PILUM_RETURN_NOT_OK(CheckOutput(1, items.bits));
-    PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate(offset_bytes, pool));
-    PILUM_ASSIGN_OR_RETURN(auto data, Allocate(value_bytes, pool));
-    std::memset(offsets->mutable_data(), 0, offset_bytes);
-    std::memset(data->mutable_data(), 0, value_bytes);
-    one.offsets = std::move(offsets);
-    one.data = std::move(data);
-    return GatherDictionary(indices, one, v, pool);
-  }
-  switch (indices.bits) {
-    case 8: return GatherBy<uint8_t>(indices, items, pool);
-    case 16: return GatherBy<uint16_t>(indices, items, pool);
-    case 32: return GatherBy<uint32_t>(indices, items, pool);
-    default: return GatherBy<uint64_t>(indices, items, pool);
-  }
-}
-
 Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<arrow::DataType>& type,
                                                          DataBlock indices, const std::shared_ptr<arrow::Array>& items,
                                                          const Validity& v) {
-  PILUM_RETURN_NOT_OK(CheckKeyBlock(indices));
+  PILUM_RETURN_NOT_OK(CheckKeyBits(indices));
   const auto& dict = static_cast<const arrow::DictionaryType&>(StorageType(*type));
   if (indices.bits != FixedBits(*dict.index_type())) {
     return Mismatch(*type, fmt::format("{}-bit keys", indices.bits));

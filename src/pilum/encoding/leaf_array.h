@@ -26,9 +26,6 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeDictionary(const std::shared_ptr<a
                                                          codec::DataBlock indices,
                                                          const std::shared_ptr<arrow::Array>& items,
                                                          const Validity& validity);
-// The same, items gathered into a plain block.
-Result<codec::DataBlock> GatherDictionary(const codec::DataBlock& indices, const codec::DataBlock& items,
-                                          const Validity& validity, arrow::MemoryPool* pool);
 // `n` nulls of `type`; an empty struct gives valid rows.
 Result<std::shared_ptr<arrow::ArrayData>> MakeNulls(const std::shared_ptr<arrow::DataType>& type, uint64_t n,
                                                     arrow::MemoryPool* pool);

@@ -33,8 +33,8 @@ class PageRead {
   // safe for any Arrow kernel (full validation holds, apart from UTF-8 and the value ranges of decimals, dates and
   // times). Counts decoded values into ctx.stats under the column's name.
   virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
-  // After Decode: whether its strings are known to be ASCII, so that nobody needs to look at them again.
-  virtual bool ascii() const { return false; }
+  // After Decode: are its strings known to be UTF-8, so that the caller need not look?
+  virtual bool utf8_checked() const { return false; }
 };
 
 // The bytes of a page's layout message, and what keeps them.

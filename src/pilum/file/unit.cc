@@ -104,7 +104,7 @@ class UnitDecoder {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       Part& part = parts_[next_part_++];
       PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
-      Status utf8 = part.read->ascii() ? Status::OK() : CheckUtf8(*array->data());
+      Status utf8 = part.read->utf8_checked() ? Status::OK() : CheckUtf8(*array->data());
       if (!utf8.ok())
         return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
       part.read.reset();  // lets go of the fetched bytes

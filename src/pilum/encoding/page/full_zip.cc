@@ -129,7 +129,7 @@ class FullZipRead : public PageRead {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
-  bool ascii() const override { return ascii_; }
+  bool utf8_checked() const override { return ascii_; }
 
  private:
   enum class State { kStart, kIndex, kData };

@@ -40,7 +40,7 @@ class MiniBlockRead : public PageRead {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
-  bool ascii() const override { return ascii_; }
+  bool utf8_checked() const override { return ascii_; }
 
  private:
   bool lists() const { return page_.plan().has_lists(); }

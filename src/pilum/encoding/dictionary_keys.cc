@@ -1,0 +1,306 @@
+#include "pilum/encoding/dictionary_keys.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pilum/base/bytes.h"
+
+namespace pilum {
+
+using codec::Allocate;
+using codec::BadBytes;
+using codec::CheckOutput;
+using codec::DataBlock;
+
+namespace {
+
+bool IsSet(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
+
+template <typename T>
+PILUM_VECTORIZE T LargestScalar(const T* keys, uint64_t n) {
+  T largest = 0;
+  for (uint64_t i = 0; i < n; ++i) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
+template <typename T>
+__attribute__((target("avx2"), optimize("O3"))) T LargestAvx2(const T* keys, uint64_t n) {
+  T largest = 0;
+  for (uint64_t i = 0; i < n; ++i) largest = keys[i] > largest ? keys[i] : largest;
+  return largest;
+}
+
+template <typename T>
+T Largest(const T* keys, uint64_t n) {
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  return avx2 ? LargestAvx2(keys, n) : LargestScalar(keys, n);
+}
+
+template <typename T>
+bool ClampKeys(T* keys, uint64_t n, uint64_t items, const uint8_t* valid) {
+  const T largest = Largest(keys, n);
+  if (n == 0 || largest < items) return true;
+  if (!valid) return false;
+  for (uint64_t i = 0; i < n; ++i) {
+    if (keys[i] < items) continue;
+    if (IsSet(valid, i)) return false;
+    keys[i] = 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status CheckKeyBits(const DataBlock& keys) {
+  if (keys.kind == DataBlock::Kind::kFixed && (keys.bits == 8 || keys.bits == 16 || keys.bits == 32 || keys.bits == 64))
+    return Status::OK();
+  return BadBytes("dictionary keys of an odd width");
+}
+
+Status CheckKeys(const DataBlock& keys, uint64_t items, const Validity& v) {
+  uint8_t* data = const_cast<uint8_t*>(keys.data->data());
+  const uint8_t* valid = v.bitmap ? v.bitmap->data() : nullptr;
+  bool ok = false;
+  switch (keys.bits) {
+    case 8: ok = ClampKeys(data, keys.count, items, valid); break;
+    case 16: ok = ClampKeys(reinterpret_cast<uint16_t*>(data), keys.count, items, valid); break;
+    case 32: ok = ClampKeys(reinterpret_cast<uint32_t*>(data), keys.count, items, valid); break;
+    default: ok = ClampKeys(reinterpret_cast<uint64_t*>(data), keys.count, items, valid); break;
+  }
+  if (!ok) return BadBytes("a key reaches past the {} items of the dictionary", items);
+  return Status::OK();
+}
+
+namespace {
+
+template <typename Key, int kWidth>
+void GatherFixed(const Key* keys, uint64_t n, const uint8_t* items, uint8_t* out) {
+  for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * kWidth, items + keys[i] * kWidth, kWidth);
+}
+
+template <typename Key>
+Result<DataBlock> GatherFixedBlock(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
+  const uint64_t width = items.bits / 8;
+  PILUM_RETURN_NOT_OK(CheckOutput(n, items.bits));
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(n * width, pool));
+  uint8_t* out = data->mutable_data();
+  const uint8_t* in = items.data->data();
+  switch (width) {
+    case 4: GatherFixed<Key, 4>(keys, n, in, out); break;
+    case 8: GatherFixed<Key, 8>(keys, n, in, out); break;
+    case 16: GatherFixed<Key, 16>(keys, n, in, out); break;
+    default:
+      for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * width, in + keys[i] * width, width);
+  }
+  DataBlock b;
+  b.count = n;
+  b.bits = items.bits;
+  b.data = std::move(data);
+  return b;
+}
+
+// May n values hold `total` bytes behind offsets of this width?
+Status CheckGathered(uint64_t n, uint64_t total, size_t offset_bytes) {
+  PILUM_RETURN_NOT_OK(CheckOutput(total, 8));
+  if (offset_bytes == 8 || total <= INT32_MAX) return Status::OK();
+  return MakeError(
+      ErrorKind::kMemory,
+      fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; read fewer rows at a time", n, total));
+}
+
+template <int kBytes, typename Key, typename Off>
+void CopyShort(const Key* keys, uint64_t n, const Off* starts, const uint8_t* bytes, const Off* out, uint8_t* to) {
+  for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + starts[keys[i]], kBytes);
+}
+
+template <typename Key, typename Off>
+Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
+  const Off* in = reinterpret_cast<const Off*>(items.offsets->data());
+  const uint8_t* bytes = items.data->data();
+  PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Off) * 8));
+  PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Off), pool));
+  Off* out = reinterpret_cast<Off*>(offsets->mutable_data());
+  uint64_t total = 0, longest = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<Off>(total);
+    uint64_t size = static_cast<uint64_t>(in[keys[i] + 1] - in[keys[i]]);
+    longest = std::max(longest, size);
+    total += size;
+  }
+  out[n] = static_cast<Off>(total);
+  PILUM_RETURN_NOT_OK(CheckGathered(n, total, sizeof(Off)));
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
+  uint8_t* to = data->mutable_data();
+  // Short values: one unaligned copy of a fixed size each (items and output have that much slack).
+  if (longest <= 16)
+    CopyShort<16>(keys, n, in, bytes, out, to);
+  else if (longest <= 32)
+    CopyShort<32>(keys, n, in, bytes, out, to);
+  else if (longest <= 64)
+    CopyShort<64>(keys, n, in, bytes, out, to);
+  else {
+    for (uint64_t i = 0; i < n; ++i)
+      std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
+  }
+  DataBlock b;
+  b.kind = DataBlock::Kind::kVariable;
+  b.count = n;
+  b.wide = sizeof(Off) == 8;
+  b.offsets = std::move(offsets);
+  b.data = std::move(data);
+  return b;
+}
+
+template <typename Key>
+Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arrow::MemoryPool* pool) {
+  const Key* keys = reinterpret_cast<const Key*>(indices.data->data());
+  if (items.kind == DataBlock::Kind::kFixed && items.bits % 8 == 0)
+    return GatherFixedBlock(keys, indices.count, items, pool);
+  if (items.kind != DataBlock::Kind::kVariable) return Unsupported("a dictionary of nested values");
+  return items.wide ? GatherVariable<Key, int64_t>(keys, indices.count, items, pool)
+                    : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
+}
+
+// --- the table
+
+constexpr uint64_t kSmallSlot = 16, kLargeSlot = 32;
+constexpr uint64_t kMostTableBytes = 1 << 20;
+
+template <typename Offset>
+const Offset* OffsetsOf(const DataBlock& items) {
+  return reinterpret_cast<const Offset*>(items.offsets->data());
+}
+
+template <typename Offset>
+uint64_t Longest(const DataBlock& items) {
+  const Offset* at = OffsetsOf<Offset>(items);
+  Offset longest = 0;
+  for (uint64_t i = 0; i < items.count; ++i) longest = std::max(longest, at[i + 1] - at[i]);
+  return static_cast<uint64_t>(longest);
+}
+
+template <typename Offset>
+void Widen(const DataBlock& items, uint64_t slot, uint8_t* slots, uint8_t* lengths) {
+  const Offset* at = OffsetsOf<Offset>(items);
+  for (uint64_t i = 0; i < items.count; ++i) {
+    lengths[i] = static_cast<uint8_t>(at[i + 1] - at[i]);
+    if (lengths[i] > 0) std::memcpy(slots + i * slot, items.data->data() + at[i], lengths[i]);
+  }
+}
+
+template <typename Key>
+uint64_t SumLengths(const Key* keys, uint64_t n, const uint8_t* lengths) {
+  uint64_t a = 0, b = 0, c = 0, d = 0, i = 0;
+  for (; i + 4 <= n; i += 4) {
+    a += lengths[keys[i]];
+    b += lengths[keys[i + 1]];
+    c += lengths[keys[i + 2]];
+    d += lengths[keys[i + 3]];
+  }
+  for (; i < n; ++i) a += lengths[keys[i]];
+  return a + b + c + d;
+}
+
+// Each store writes a whole slot: what is past the item, the next one writes over, or it lies in the block's slack.
+template <uint64_t kSlot, typename Key, typename Offset>
+void Fill(const Key* keys, uint64_t n, const uint8_t* slots, const uint8_t* lengths, Offset* offsets, uint8_t* out) {
+  uint64_t at = 0;
+  offsets[0] = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t key = keys[i];
+    std::memcpy(out + at, slots + key * kSlot, kSlot);
+    at += lengths[key];
+    offsets[i + 1] = static_cast<Offset>(at);
+  }
+}
+
+template <typename Offset, typename Key>
+Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, uint64_t slot, const uint8_t* slots, const uint8_t* lengths,
+                              arrow::MemoryPool* pool) {
+  PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Offset) * 8));
+  const uint64_t total = SumLengths(keys, n, lengths);
+  PILUM_RETURN_NOT_OK(CheckGathered(n, total, sizeof(Offset)));
+  PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Offset), pool));
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
+  auto* ends = reinterpret_cast<Offset*>(offsets->mutable_data());
+  if (slot == kSmallSlot)
+    Fill<kSmallSlot>(keys, n, slots, lengths, ends, data->mutable_data());
+  else
+    Fill<kLargeSlot>(keys, n, slots, lengths, ends, data->mutable_data());
+  DataBlock b;
+  b.kind = DataBlock::Kind::kVariable;
+  b.count = n;
+  b.wide = sizeof(Offset) == 8;
+  b.offsets = std::move(offsets);
+  b.data = std::move(data);
+  return b;
+}
+
+}  // namespace
+
+std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items) {
+  if (items.kind != DataBlock::Kind::kVariable || items.count == 0) return nullptr;
+  const uint64_t longest = items.wide ? Longest<int64_t>(items) : Longest<int32_t>(items);
+  const uint64_t slot = longest <= kSmallSlot ? kSmallSlot : kLargeSlot;
+  if (longest > kLargeSlot || items.count > kMostTableBytes / slot) return nullptr;
+  auto t = std::make_unique<ItemTable>();
+  t->wide_ = items.wide;
+  t->slot_ = slot;
+  t->slots_.resize(items.count * slot);
+  t->lengths_.resize(items.count);
+  if (items.wide)
+    Widen<int64_t>(items, slot, t->slots_.data(), t->lengths_.data());
+  else
+    Widen<int32_t>(items, slot, t->slots_.data(), t->lengths_.data());
+  return t;
+}
+
+Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool) const {
+  auto by = [&](const auto* k) {
+    return wide_ ? GatherSlots<int64_t>(k, keys.count, slot_, slots_.data(), lengths_.data(), pool)
+                 : GatherSlots<int32_t>(k, keys.count, slot_, slots_.data(), lengths_.data(), pool);
+  };
+  const uint8_t* data = keys.data->data();
+  switch (keys.bits) {
+    case 8: return by(data);
+    case 16: return by(reinterpret_cast<const uint16_t*>(data));
+    case 32: return by(reinterpret_cast<const uint32_t*>(data));
+    default: return by(reinterpret_cast<const uint64_t*>(data));
+  }
+}
+
+const ItemTable* LazyItemTable::For(const DataBlock& items, uint64_t rows) const {
+  if (rows < items.count / 4) return nullptr;  // too few to pay for it
+  std::call_once(once_, [&] { table_ = ItemTable::Make(items); });
+  return table_.get();
+}
+
+Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& items, const Validity& v,
+                                   arrow::MemoryPool* pool, const LazyItemTable* table) {
+  PILUM_RETURN_NOT_OK(CheckKeyBits(indices));
+  if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
+  PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
+  if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
+    DataBlock one = items;
+    one.count = 1;
+    uint64_t offset_bytes = items.wide ? 16 : 8,
+             value_bytes = items.kind == DataBlock::Kind::kFixed ? (items.bits + 7) / 8 : 0;
+    PILUM_RETURN_NOT_OK(CheckOutput(1, items.bits));
+    PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate(offset_bytes, pool));
+    PILUM_ASSIGN_OR_RETURN(auto data, Allocate(value_bytes, pool));
+    std::memset(offsets->mutable_data(), 0, offset_bytes);
+    std::memset(data->mutable_data(), 0, value_bytes);
+    one.offsets = std::move(offsets);
+    one.data = std::move(data);
+    return GatherDictionary(indices, one, v, pool);
+  }
+  if (const ItemTable* t = table ? table->For(items, indices.count) : nullptr) return t->Gather(indices, pool);
+  switch (indices.bits) {
+    case 8: return GatherBy<uint8_t>(indices, items, pool);
+    case 16: return GatherBy<uint16_t>(indices, items, pool);
+    case 32: return GatherBy<uint32_t>(indices, items, pool);
+    default: return GatherBy<uint64_t>(indices, items, pool);
+  }
+}
+
+}  // namespace pilum
