@@ -1,10 +1,12 @@
 #include "pilum/file/scan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,6 +21,8 @@ namespace {
 constexpr uint64_t kUnitRows = 64 * 1024;      // decoded at once, however small the batches
 constexpr uint64_t kFirstUnitRows = 8 * 1024;  // the first unit teaches how large rows really are
 constexpr uint64_t kUnitBytes = 4 << 20;       // Arrow bytes of a unit; stays near the caches
+constexpr uint64_t kThreadBytes = 16 << 20;    // Arrow bytes that are decoded before another thread has started well
+constexpr std::chrono::milliseconds kSlowUnit{10};
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
@@ -27,11 +31,14 @@ class Planner {
   Planner(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits)
       : file_(file), rows_(std::move(rows)), limit_rows_(std::max<uint64_t>(1, limits.rows)) {
     target_bytes_ = std::max<uint64_t>(1, limit_rows_ > kUnitRows ? limits.bytes : std::min(limits.bytes, kUnitBytes));
+    rows_left_ = rows_.size();
     for (const ReadField& r : projection.reads) leaves_.insert(leaves_.end(), r.leaves.begin(), r.leaves.end());
     if (limit_rows_ > kUnitRows) return;
+    const uint64_t row = done() ? 0 : rows_.ranges()[0].begin, half = done() ? 0 : RowBytes(row) / 2;
     for (int leaf : leaves_) {
       const auto& type = file.leaves[static_cast<size_t>(leaf)].leaf->type();
       if (type->id() == arrow::Type::DICTIONARY) dictionaries_.push_back(leaf);
+      if (!done() && PageRowBytes(leaf, row) > half) largest_ = leaf;
     }
   }
 
@@ -46,9 +53,17 @@ class Planner {
     uint64_t most = std::max(limit_rows_, std::exchange(first_, false) ? kFirstUnitRows : kUnitRows);
     uint64_t n = std::min(fit, most);
     if (n > limit_rows_) n -= n % limit_rows_;  // whole batches
-    RowSet out = Cut(n, EndOfDictionary(row));
+    RowSet out = Cut(WithinPages(row, n), EndOfDictionary(row));
     *estimated_bytes = row_bytes * out.size();
+    rows_left_ -= out.size();
     return out;
+  }
+
+  // Arrow bytes of the rows that are not planned yet, were all like the next one.
+  uint64_t BytesLeft(double factor) const {
+    if (done()) return 0;
+    const uint64_t row = rows_.ranges()[range_].begin + used_;
+    return static_cast<uint64_t>(static_cast<double>(RowBytes(row) * rows_left_) * factor);
   }
 
  private:
@@ -78,12 +93,26 @@ class Planner {
     return end;
   }
 
+  // Of n rows from `row`, those up to the end of a page of the column that is most of a row: to put its pages together
+  // would copy most of the unit. Batches stay whole: the one that spans two pages is a unit of its own.
+  uint64_t WithinPages(uint64_t row, uint64_t n) const {
+    if (!largest_ || rows_.ranges()[range_].end < row + n) return n;
+    const OpenColumn& column = file_.columns[static_cast<size_t>(*largest_)];
+    const auto [first, last] = column.PagesOf(row, row + n);
+    if (last - first < 2) return n;
+    const uint64_t here = column.first_row[last - 1] - row;  // rows before the last page
+    if (n <= limit_rows_) return here > n / 8 ? here : n;    // not for a crumb
+    return here >= limit_rows_ ? here - here % limit_rows_ : limit_rows_;
+  }
+
+  uint64_t PageRowBytes(int leaf, uint64_t row) const {
+    const auto column = static_cast<size_t>(leaf);
+    return EstimateRowBytes(file_, column, file_.columns[column].PagesOf(row, row + 1).first);
+  }
+
   uint64_t RowBytes(uint64_t row) const {
     uint64_t bytes = 1;
-    for (int leaf : leaves_) {
-      auto page = file_.columns[static_cast<size_t>(leaf)].PagesOf(row, row + 1).first;
-      bytes += EstimateRowBytes(file_, static_cast<size_t>(leaf), page);
-    }
+    for (int leaf : leaves_) bytes += PageRowBytes(leaf, row);
     return bytes;
   }
 
@@ -91,8 +120,10 @@ class Planner {
   RowSet rows_;
   uint64_t limit_rows_, target_bytes_;
   std::vector<int> leaves_, dictionaries_;
+  std::optional<int> largest_;  // the leaf that is most of a row
   size_t range_ = 0;
   uint64_t used_ = 0;  // rows of that range
+  uint64_t rows_left_ = 0;
   bool first_ = true;
 };
 
@@ -123,7 +154,7 @@ class UnitSource {
     while (true) {
       Done done;
       if (!again_.empty()) {
-        done = Decode(std::move(again_.back()));
+        done = Decode(UnitRead(file_, projection_, std::move(again_.back())));
         again_.pop_back();
       } else {
         auto next = Take();
@@ -155,22 +186,22 @@ class UnitSource {
     return !done.unit.ok() && KindOf(done.unit.status()) == ErrorKind::kMemory && done.rows.size() > 1;
   }
 
-  Done Decode(RowSet rows) const {
+  Done Decode(UnitRead unit) const {
     Done done;
     ReadContext ctx = ctx_;
     try {
-      done.unit = DecodeUnit(file_, projection_, rows, ctx);
+      done.unit = unit.Run(ctx);
     } catch (const std::bad_alloc&) {
       done.unit = MakeError(ErrorKind::kMemory, "out of memory");
     }
-    if (!done.unit.ok()) done.rows = std::move(rows);
+    if (!done.unit.ok()) done.rows = unit.rows();
     return done;
   }
 
   // The next unit in order; nothing at the end.
   std::optional<Done> Take() {
     std::unique_lock lock(mutex_);
-    if (taken_ == 1 && threads_ > 1 && workers_.empty() && !planner_.done()) StartWorkers();
+    if (taken_ >= 1 && threads_ > 1 && workers_.empty() && !planner_.done() && PaysForThreads()) StartWorkers();
     while (true) {
       auto it = ready_.find(taken_);
       if (it != ready_.end()) {
@@ -190,16 +221,23 @@ class UnitSource {
     }
   }
 
+  // A thread is worth its start where much is left, or where the first unit took its time (a slow source).
+  bool PaysForThreads() const {
+    return planner_.BytesLeft(factors_[0]) >= kThreadBytes || first_unit_time_ >= kSlowUnit;
+  }
+
   // Called and left with the lock held.
   void DecodeOne(std::unique_lock<std::mutex>& lock) {
     size_t number = planned_++;
     double factor = number == 0 ? 1.0 : factors_[number > kLag ? number - kLag : 0];
     uint64_t estimated = 0;
-    RowSet rows = planner_.Next(factor, &estimated);
-    const double rows_planned = static_cast<double>(rows.size());
+    UnitRead unit(file_, projection_, planner_.Next(factor, &estimated));
+    const double rows_planned = static_cast<double>(unit.rows().size());
     lock.unlock();
-    Done done = Decode(std::move(rows));
+    const auto start = std::chrono::steady_clock::now();
+    Done done = Decode(std::move(unit));
     lock.lock();
+    if (number == 0) first_unit_time_ = std::chrono::steady_clock::now() - start;
     factors_.resize(std::max(factors_.size(), number + 1), 1.0);
     if (done.unit.ok()) {
       factors_[number] = static_cast<double>(done.unit->bytes) / static_cast<double>(std::max<uint64_t>(1, estimated));
@@ -243,6 +281,7 @@ class UnitSource {
   Planner planner_;
   std::map<size_t, Done> ready_;
   std::vector<double> factors_;
+  std::chrono::steady_clock::duration first_unit_time_{};
   size_t planned_ = 0, taken_ = 0;
   bool stopped_ = false, failed_ = false;
   std::vector<std::thread> workers_;

@@ -17,25 +17,18 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 constexpr int kMaxRounds = 72;  // a page needs at most four, or in version 2.0 two and one a list (64 deep)
 
-// One page of one leaf, for the rows of a unit.
-struct Part {
-  std::unique_ptr<PageRead> read;
-  size_t leaf = 0, page = 0;  // their numbers
-  size_t num_ranges = 0;      // that it waits for
-};
-
 // The part that asked for range i of a round.
-const Part& PartOf(const std::vector<Part>& parts, size_t i) {
-  for (const Part& part : parts) {
+const PagePart& PartOf(const std::vector<PagePart>& parts, size_t i) {
+  for (const PagePart& part : parts) {
     if (i < part.num_ranges) return part;
     i -= part.num_ranges;
   }
   return parts.back();
 }
 
-Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
+Status Fetch(const OpenFile& file, std::vector<PagePart>* parts, ReadContext& ctx) {
   auto place = [&](size_t i) {
-    const Part& part = PartOf(*parts, i);
+    const PagePart& part = PartOf(*parts, i);
     return file.PlaceOf(part.leaf, part.page);
   };
   std::vector<BufferPtr> fetched;
@@ -44,7 +37,7 @@ Status Fetch(const OpenFile& file, std::vector<Part>* parts, ReadContext& ctx) {
     PILUM_RETURN_NOT_OK(ctx.Check());
     ranges.clear();
     size_t at = 0;
-    for (Part& part : *parts) {
+    for (PagePart& part : *parts) {
       if (round > 0 && part.num_ranges == 0) continue;
       std::vector<BufferPtr> mine(
           std::make_move_iterator(fetched.begin() + static_cast<std::ptrdiff_t>(at)),
@@ -64,79 +57,6 @@ Result<ArrayPtr> JoinPages(const arrow::ArrayVector& arrays, arrow::MemoryPool* 
   if (arrays.size() == 1) return arrays[0];
   return arrow::Concatenate(arrays, pool);
 }
-
-class UnitDecoder {
- public:
-  UnitDecoder(const OpenFile& file, const Projection& projection, ReadContext& ctx)
-      : file_(file), projection_(projection), ctx_(ctx) {}
-
-  Result<DecodedUnit> Run(RowSet rows) {
-    unit_.rows = std::move(rows);
-    for (const ReadField& field : projection_.reads) {
-      for (int leaf : field.leaves) Start(static_cast<size_t>(leaf));
-    }
-    PILUM_RETURN_NOT_OK(Fetch(file_, &parts_, ctx_));
-    for (const ReadField& field : projection_.reads) {
-      PILUM_ASSIGN_OR_RETURN(auto array, Decode(field));
-      unit_.bytes += ArrowBytes(*array);
-      unit_.arrays.push_back(std::move(array));
-    }
-    return std::move(unit_);
-  }
-
- private:
-  void Start(size_t leaf) {
-    const OpenColumn& column = file_.columns[leaf];
-    auto [first, last] = column.PagesOf(unit_.rows.ranges().front().begin, unit_.rows.ranges().back().end);
-    size_t count = 0;
-    for (size_t p = first; p < last; ++p) {
-      RowSet in_page = unit_.rows.Slice(column.first_row[p], column.first_row[p + 1]);
-      if (in_page.empty()) continue;
-      parts_.push_back({column.pages[p]->StartRead(std::move(in_page)), leaf, p});
-      ++count;
-    }
-    parts_of_leaf_.push_back(count);
-  }
-
-  Result<ArrayPtr> DecodeLeaf(size_t num_parts) {
-    arrow::ArrayVector arrays;
-    for (size_t i = 0; i < num_parts; ++i) {
-      PILUM_RETURN_NOT_OK(ctx_.Check());
-      Part& part = parts_[next_part_++];
-      PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx_));
-      Status utf8 = part.read->utf8_checked() ? Status::OK() : CheckUtf8(*array->data());
-      if (!utf8.ok())
-        return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
-      part.read.reset();  // lets go of the fetched bytes
-      arrays.push_back(std::move(array));
-    }
-    if (arrays.empty()) return MakeError(ErrorKind::kCorrupt, "no page holds these rows");
-    return JoinPages(arrays, ctx_.memory_pool());
-  }
-
-  Result<ArrayPtr> Decode(const ReadField& field) {
-    arrow::ArrayVector leaves;
-    for (size_t i = 0; i < field.leaves.size(); ++i) {
-      PILUM_ASSIGN_OR_RETURN(auto leaf, DecodeLeaf(parts_of_leaf_[next_leaf_++]));
-      leaves.push_back(std::move(leaf));
-    }
-    PILUM_ASSIGN_OR_RETURN(auto array, MergeLeaves(field.merged, leaves, ctx_.memory_pool()));
-    if (static_cast<uint64_t>(array->length()) != unit_.rows.size()) {
-      return MakeError(ErrorKind::kCorrupt, fmt::format("column '{}': {} rows decoded where {} were asked for",
-                                                        field.field->name(), array->length(), unit_.rows.size()));
-    }
-    if (field.merged == field.field) return array;
-    return PruneArray(array, field.field->type());
-  }
-
-  const OpenFile& file_;
-  const Projection& projection_;
-  ReadContext& ctx_;
-  DecodedUnit unit_;
-  std::vector<Part> parts_;
-  std::vector<size_t> parts_of_leaf_;
-  size_t next_part_ = 0, next_leaf_ = 0;
-};
 
 // Bytes of one value of a fixed width, 0 for other types.
 uint64_t FixedBytes(const arrow::DataType& type) {
@@ -166,8 +86,67 @@ std::pair<size_t, size_t> OpenColumn::PagesOf(uint64_t begin, uint64_t end) cons
   return {first, last};
 }
 
-Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx) {
-  return UnitDecoder(file, projection, ctx).Run(std::move(rows));
+UnitRead::UnitRead(const OpenFile& file, const Projection& projection, RowSet rows)
+    : file_(file), projection_(projection), rows_(std::move(rows)) {
+  for (const ReadField& field : projection_.reads) {
+    for (int leaf : field.leaves) Start(static_cast<size_t>(leaf));
+  }
+}
+
+void UnitRead::Start(size_t leaf) {
+  const OpenColumn& column = file_.columns[leaf];
+  auto [first, last] = column.PagesOf(rows_.ranges().front().begin, rows_.ranges().back().end);
+  size_t count = 0;
+  for (size_t p = first; p < last; ++p) {
+    RowSet in_page = rows_.Slice(column.first_row[p], column.first_row[p + 1]);
+    if (in_page.empty()) continue;
+    parts_.push_back({column.pages[p]->StartRead(std::move(in_page)), leaf, p});
+    ++count;
+  }
+  parts_of_leaf_.push_back(count);
+}
+
+Result<DecodedUnit> UnitRead::Run(ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(Fetch(file_, &parts_, ctx));
+  DecodedUnit unit;
+  unit.rows = rows_;
+  for (const ReadField& field : projection_.reads) {
+    PILUM_ASSIGN_OR_RETURN(auto array, DecodeField(field, ctx));
+    unit.bytes += ArrowBytes(*array);
+    unit.arrays.push_back(std::move(array));
+  }
+  return unit;
+}
+
+Result<ArrayPtr> UnitRead::DecodeLeaf(size_t num_parts, ReadContext& ctx) {
+  arrow::ArrayVector arrays;
+  for (size_t i = 0; i < num_parts; ++i) {
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    PagePart& part = parts_[next_part_++];
+    PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx));
+    Status utf8 = part.read->utf8_checked() ? Status::OK() : CheckUtf8(*array->data());
+    if (!utf8.ok())
+      return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
+    part.read.reset();  // lets go of the fetched bytes
+    arrays.push_back(std::move(array));
+  }
+  if (arrays.empty()) return MakeError(ErrorKind::kCorrupt, "no page holds these rows");
+  return JoinPages(arrays, ctx.memory_pool());
+}
+
+Result<ArrayPtr> UnitRead::DecodeField(const ReadField& field, ReadContext& ctx) {
+  arrow::ArrayVector leaves;
+  for (size_t i = 0; i < field.leaves.size(); ++i) {
+    PILUM_ASSIGN_OR_RETURN(auto leaf, DecodeLeaf(parts_of_leaf_[next_leaf_++], ctx));
+    leaves.push_back(std::move(leaf));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto array, MergeLeaves(field.merged, leaves, ctx.memory_pool()));
+  if (static_cast<uint64_t>(array->length()) != rows_.size()) {
+    return MakeError(ErrorKind::kCorrupt, fmt::format("column '{}': {} rows decoded where {} were asked for",
+                                                      field.field->name(), array->length(), rows_.size()));
+  }
+  if (field.merged == field.field) return array;
+  return PruneArray(array, field.field->type());
 }
 
 Result<std::vector<BufferPtr>> OpenFile::ReadRanges(std::span<const ByteRange> ranges,
@@ -183,7 +162,7 @@ std::string OpenFile::PlaceOf(size_t leaf, size_t page) const {
 }
 
 Result<ArrayPtr> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows, ReadContext& ctx) {
-  std::vector<Part> parts;
+  std::vector<PagePart> parts;
   parts.push_back({file.columns[leaf].pages[page]->StartRead(std::move(rows)), leaf, page});
   PILUM_RETURN_NOT_OK(Fetch(file, &parts, ctx));
   return parts[0].read->Decode(ctx);

@@ -45,14 +45,41 @@ struct OpenFile {
   std::string PlaceOf(size_t leaf, size_t page) const;  // "column 'a' page 3 (rows 10 to 19)"
 };
 
+// One page of one leaf, for the rows of a unit.
+struct PagePart {
+  std::unique_ptr<PageRead> read;
+  size_t leaf = 0, page = 0;  // their numbers
+  size_t num_ranges = 0;      // that it waits for
+};
+
 struct DecodedUnit {
   RowSet rows;
   std::vector<std::shared_ptr<arrow::Array>> arrays;  // one a ReadField, rows.size() long
   uint64_t bytes = 0;                                 // of all Arrow buffers
 };
 
-// Fetches and decodes `rows` (not empty) of every field. All pages advance together: one ReadRanges a round.
-Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows, ReadContext& ctx);
+// `rows` (not empty) of every field, in two steps. Making one only begins the reads of its pages, which settles which
+// of several units fetches what they share: made in the order of their rows, they ask for the same ranges whatever
+// threads run them. Run waits only for units made before it.
+class UnitRead {
+ public:
+  UnitRead(const OpenFile& file, const Projection& projection, RowSet rows);
+  const RowSet& rows() const { return rows_; }
+  // Once. Fetches and decodes; all pages advance together: one ReadRanges a round.
+  Result<DecodedUnit> Run(ReadContext& ctx);
+
+ private:
+  void Start(size_t leaf);
+  Result<std::shared_ptr<arrow::Array>> DecodeLeaf(size_t num_parts, ReadContext& ctx);
+  Result<std::shared_ptr<arrow::Array>> DecodeField(const ReadField& field, ReadContext& ctx);
+
+  const OpenFile& file_;
+  const Projection& projection_;
+  RowSet rows_;
+  std::vector<PagePart> parts_;
+  std::vector<size_t> parts_of_leaf_;
+  size_t next_part_ = 0, next_leaf_ = 0;
+};
 
 // The rows (of the page) of one page of one leaf, as its PathField.
 Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows,

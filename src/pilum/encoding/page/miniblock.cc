@@ -1,6 +1,7 @@
 #include "pilum/encoding/page/miniblock.h"
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/utf8.h"
 
 namespace pilum {
 namespace miniblock {
@@ -59,6 +60,18 @@ Result<ChunkTable> MiniBlockPage::ParseTable(Bytes words) const {
   return t;
 }
 
+namespace {
+
+// Whether each value is UTF-8 (of binary ones nobody asks).
+bool HoldsUtf8(const codec::DataBlock& items) {
+  if (items.kind != codec::DataBlock::Kind::kVariable) return false;
+  const uint8_t* bytes = items.data->data();
+  return items.wide ? AreUtf8(reinterpret_cast<const int64_t*>(items.offsets->data()), items.count, bytes)
+                    : AreUtf8(reinterpret_cast<const int32_t*>(items.offsets->data()), items.count, bytes);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferPtr& table,
                                                                    const BufferPtr& dictionary) const {
   auto p = std::make_shared<Prelude>();
@@ -75,15 +88,14 @@ Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferP
     if (!items.ok()) return WithContext("dictionary", items.status());
     p->items = std::move(*items);
     p->bytes += (p->items.data ? p->items.data->size() : 0) + (p->items.offsets ? p->items.offsets->size() : 0);
+    p->utf8 = HoldsUtf8(p->items);
     if (dict_type) {
       Validity all{p->items.count, nullptr, 0};
       PILUM_ASSIGN_OR_RETURN(auto data, MakeLeaf(value_type, p->items, all, spec.pool));
       p->dictionary = arrow::MakeArray(data);
     }
   }
-  std::lock_guard lock(mutex_);
-  if (!prelude_) prelude_ = std::move(p);
-  return prelude_;
+  return prelude_.Put(std::move(p));
 }
 
 // Per chunk: rows that finish in it, events after the last of them. Leftovers mean that the next chunk begins inside a
@@ -107,9 +119,7 @@ Result<std::shared_ptr<const RowIndex>> MiniBlockPage::ParseIndex(const BufferPt
   if (finished != c_.num_rows || index->started[chunks] != finished) {
     return BadBytes("the repetition index counts {} rows, not {}", finished, c_.num_rows);
   }
-  std::lock_guard lock(mutex_);
-  if (!index_) index_ = std::move(index);
-  return index_;
+  return index_.Put(std::move(index));
 }
 
 }  // namespace miniblock

@@ -3,6 +3,8 @@
 // miniblock.cc holds the page and its prelude, miniblock_read.cc the reads.
 #pragma once
 
+#include "pilum/encoding/dictionary_keys.h"
+#include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/page/page_base.h"
 
 namespace pilum::miniblock {
@@ -26,6 +28,8 @@ struct RowIndex {
 struct Prelude {
   ChunkTable chunks;
   codec::DataBlock items;                    // of a dictionary, where the column's type is plain
+  LazyItemTable item_table;                  // of the same
+  bool utf8 = false;                         // the dictionary was found to hold UTF-8 alone
   std::shared_ptr<arrow::Array> dictionary;  // where the column's type is a dictionary
   uint64_t bytes = 0;
 };
@@ -39,31 +43,28 @@ class MiniBlockPage : public PageBase {
   std::unique_ptr<PageRead> StartRead(RowSet rows) const override;
 
   uint64_t cached_bytes() const override {
-    std::lock_guard lock(mutex_);
-    return (prelude_ ? prelude_->bytes : 0) + (index_ ? index_->started.size() * 16 : 0);
+    auto prelude = prelude_.get();
+    auto index = index_.get();
+    return (prelude ? prelude->bytes : 0) + (index ? index->started.size() * 16 : 0);
   }
 
   uint64_t word_bytes() const { return layout().has_large_chunk ? 4 : 2; }
   bool has_index() const { return layout().repetition_index_depth > 0; }
   const ByteRange& index_range() const { return buffers()[layout().dictionary ? 3 : 2]; }
 
-  std::shared_ptr<const Prelude> prelude() const {
-    std::lock_guard lock(mutex_);
-    return prelude_;
-  }
-  std::shared_ptr<const RowIndex> index() const {
-    std::lock_guard lock(mutex_);
-    return index_;
-  }
+  std::shared_ptr<const Prelude> prelude() const { return prelude_.get(); }
+  std::shared_ptr<const RowIndex> index() const { return index_.get(); }
+  FetchOnce<Prelude>& prelude_once() const { return prelude_; }
+  FetchOnce<RowIndex>& index_once() const { return index_; }
+  // These keep what they parse.
   Result<std::shared_ptr<const Prelude>> ParsePrelude(const BufferPtr& table, const BufferPtr& dictionary) const;
   Result<std::shared_ptr<const RowIndex>> ParseIndex(const BufferPtr& bytes, size_t chunks) const;
 
  private:
   Result<ChunkTable> ParseTable(codec::Bytes words) const;
 
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Prelude> prelude_;
-  mutable std::shared_ptr<const RowIndex> index_;
+  mutable FetchOnce<Prelude> prelude_;
+  mutable FetchOnce<RowIndex> index_;
 };
 
 }  // namespace pilum::miniblock

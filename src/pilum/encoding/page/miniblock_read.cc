@@ -1,6 +1,7 @@
 // One read of a mini-block page: which chunks, and their values and levels into one array.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <arrow/util/bitmap_ops.h>
 
@@ -35,12 +36,14 @@ class MiniBlockRead : public PageRead {
  public:
   MiniBlockRead(const MiniBlockPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {
     all_ = rows_.size() == page.num_rows();
+    prelude_claim_.emplace(&page.prelude_once());
+    if (lists() && page.has_index() && !all_) index_claim_.emplace(&page.index_once());
   }
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
-  bool utf8_checked() const override { return ascii_; }
+  bool utf8_checked() const override { return utf8_; }
 
  private:
   bool lists() const { return page_.plan().has_lists(); }
@@ -70,8 +73,10 @@ class MiniBlockRead : public PageRead {
 
   const MiniBlockPage& page_;
   RowSet rows_;
-  bool all_ = false, started_ = false, planned_ = false, ascii_ = false;
+  bool all_ = false, started_ = false, planned_ = false, utf8_ = false;
   bool ask_prelude_ = false, ask_index_ = false, ask_data_ = false;
+  std::optional<FetchOnce<Prelude>::Claim> prelude_claim_;
+  std::optional<FetchOnce<RowIndex>::Claim> index_claim_;  // where the index is needed
   std::shared_ptr<const Prelude> prelude_;
   std::shared_ptr<const RowIndex> index_;
   std::vector<ChunkRun> runs_;
@@ -108,15 +113,15 @@ Result<std::vector<ByteRange>> MiniBlockRead::Step(std::vector<BufferPtr> fetche
 }
 
 std::vector<ByteRange> MiniBlockRead::AskPrelude() {
-  prelude_ = page_.prelude();
-  index_ = page_.index();
+  prelude_ = prelude_claim_->Wait();
+  index_ = index_claim_ ? index_claim_->Wait() : nullptr;
   std::vector<ByteRange> ranges;
   ask_prelude_ = !prelude_;
   if (ask_prelude_) {
     ranges.push_back(page_.buffers()[0]);
     if (layout().dictionary) ranges.push_back(page_.buffers()[2]);
   }
-  ask_index_ = !index_ && lists() && page_.has_index() && !all_;
+  ask_index_ = index_claim_ && !index_;
   if (ask_index_) ranges.push_back(page_.index_range());
   ask_data_ = ask_prelude_ && (all_ || page_.buffers()[1].size <= kSmallData);
   if (ask_data_) ranges.push_back(page_.buffers()[1]);
@@ -135,6 +140,8 @@ Status MiniBlockRead::TakePrelude(const std::vector<BufferPtr>& fetched) {
     PILUM_ASSIGN_OR_RETURN(index_, page_.ParseIndex(fetched[at++], prelude_->chunks.size()));
   }
   if (ask_data_) whole_data_ = fetched[at];
+  prelude_claim_->Done();
+  if (index_claim_) index_claim_->Done();
   return Status::OK();
 }
 
@@ -235,7 +242,7 @@ Result<std::shared_ptr<arrow::Array>> MiniBlockRead::DecodeAll(ReadContext& ctx)
   PILUM_RETURN_NOT_OK(lists() ? DecodeLists(values.get(), &levels, ctx) : DecodeFlat(values.get(), &levels, ctx));
   uint64_t decoded = values->decoded();
   PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, values->Finish());
-  ascii_ = layout().dictionary ? prelude_->items.ascii : block.ascii;
+  utf8_ = layout().dictionary ? prelude_->utf8 : block.ascii;
   PILUM_ASSIGN_OR_RETURN(auto leaf, MakeLeafArray(std::move(block), levels, ctx));
   return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), decoded, ctx);
 }
@@ -245,7 +252,8 @@ Result<std::shared_ptr<arrow::ArrayData>> MiniBlockRead::MakeLeafArray(codec::Da
   PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(page_.plan(), levels, ctx.memory_pool()));
   if (prelude_->dictionary) return MakeDictionary(page_.leaf_type(), std::move(block), prelude_->dictionary, validity);
   if (layout().dictionary) {
-    PILUM_ASSIGN_OR_RETURN(block, GatherDictionary(block, prelude_->items, validity, ctx.memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(
+        block, GatherDictionary(block, prelude_->items, validity, ctx.memory_pool(), &prelude_->item_table));
   }
   return MakeLeaf(page_.leaf_type(), std::move(block), validity, ctx.memory_pool());
 }
