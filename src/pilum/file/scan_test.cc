@@ -38,16 +38,21 @@ class SlowSource : public ByteSource {
 
 constexpr int64_t kRows = 60000;
 
+struct Random {
+  uint64_t state = 88172645463325252ull;
+  uint64_t Next() {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+  }
+};
+
 std::shared_ptr<arrow::RecordBatch> Rows() {
   arrow::Int64Builder id;
   arrow::StringBuilder kind, text;
   arrow::ListBuilder tags(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
   auto* tag = static_cast<arrow::StringBuilder*>(tags.value_builder());
-  uint64_t state = 88172645463325252ull;
-  auto next = [&] {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-  };
+  Random random;
+  auto next = [&] { return random.Next(); };
   for (int64_t i = 0; i < kRows; ++i) {
     ARROW_UNUSED(id.Append(static_cast<int64_t>(next())));
     ARROW_UNUSED(kind.Append("kind-" + std::to_string(next() % 9)));
@@ -134,9 +139,10 @@ TEST(Scan, TheDictionaryOfAnOldPageIsFetchedOnce) {
 // Pages of the column that is most of a row are not put together by copying: a unit, and so a batch, ends where they do.
 TEST(Scan, UnitsEndWithThePagesOfTheLargestColumn) {
   arrow::BinaryBuilder payload;
-  for (int i = 0; i < 3000; ++i) {
-    std::string value(1000 + i % 7, static_cast<char>(i));
-    for (size_t k = 0; k < value.size(); ++k) value[k] = static_cast<char>(value[k] + k * (k + static_cast<size_t>(i)));
+  Random random;
+  for (int i = 0; i < 3000; ++i) {  // as large in the file as in memory
+    std::string value(1000 + i % 7, ' ');
+    for (char& c : value) c = static_cast<char>(random.Next() >> 13);
     ARROW_UNUSED(payload.Append(value));
   }
   auto schema = arrow::schema({arrow::field("payload", arrow::binary())});
