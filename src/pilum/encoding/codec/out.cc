@@ -74,7 +74,7 @@ Status VariableOut::Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, 
     offsets64_[0] = 0;
   else
     offsets32_[0] = 0;
-  if (reserve_bytes == kUnknown) reserve_bytes = 16 * 1024;
+  if (reserve_bytes == kUnknown) reserve_bytes = 64 * 1024;  // enough to judge the rest by
   PILUM_ASSIGN_OR_RETURN(data_, Allocate(reserve_bytes, pool));
   capacity_ = reserve_bytes + kSlack;
   return Status::OK();

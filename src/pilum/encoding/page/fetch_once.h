@@ -29,15 +29,18 @@ class FetchOnce {
   // A read's right to fetch it, from the moment that the read begins. Given back by the destructor, or Done after Put.
   class Claim {
    public:
-    Claim() = default;
-    explicit Claim(FetchOnce* of) : of_(of) { value_ = of_->Begin(&mine_); }
+    // Without `fetch`: what is there, or what another read is at, is welcome; else this one does without.
+    explicit Claim(FetchOnce* of, bool fetch = true) : of_(of), fetch_(fetch) {
+      value_ = of_->Begin(fetch, &mine_, &waits_);
+    }
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
     ~Claim() { Done(); }
 
-    // What is there, after waiting for the read that is at it; null: this read is to fetch it.
+    // What is there, after waiting for the read that is at it; null: this read is to fetch it (or does without).
     std::shared_ptr<const T> Wait() {
-      if (!value_ && !mine_) value_ = of_->Await(&mine_);
+      if (waits_) value_ = of_->Await(fetch_, &mine_);
+      waits_ = false;
       return value_;
     }
     void Done() {
@@ -46,22 +49,23 @@ class FetchOnce {
     }
 
    private:
-    FetchOnce* of_ = nullptr;
+    FetchOnce* of_;
     std::shared_ptr<const T> value_;
-    bool mine_ = false;
+    bool fetch_, mine_ = false, waits_ = false;
   };
 
  private:
-  std::shared_ptr<const T> Begin(bool* mine) {
+  std::shared_ptr<const T> Begin(bool fetch, bool* mine, bool* waits) {
     std::lock_guard lock(mutex_);
-    *mine = !value_ && !claimed_;
+    *waits = !value_ && claimed_;
+    *mine = !value_ && !claimed_ && fetch;
     claimed_ |= *mine;
     return value_;
   }
-  std::shared_ptr<const T> Await(bool* mine) {
+  std::shared_ptr<const T> Await(bool fetch, bool* mine) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return value_ || !claimed_; });
-    *mine = !value_;
+    *mine = !value_ && fetch;
     claimed_ |= *mine;
     return value_;
   }

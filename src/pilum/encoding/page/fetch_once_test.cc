@@ -35,6 +35,21 @@ TEST(FetchOnce, TheFirstFetchesAndTheOthersGetIt) {
   EXPECT_EQ(*once.Put(std::make_shared<const int>(8)), 7);  // what is there stays
 }
 
+TEST(FetchOnce, AReadMayDoWithoutButTakesWhatIsComing) {
+  Once once;
+  EXPECT_EQ(Once::Claim(&once, false).Wait(), nullptr);  // nobody is at it: it does not become this read's duty
+  Once::Claim first(&once);
+  EXPECT_EQ(first.Wait(), nullptr);
+  Once::Claim second(&once, false);
+  std::thread fetch([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    once.Put(std::make_shared<const int>(7));
+    first.Done();
+  });
+  EXPECT_EQ(*second.Wait(), 7);
+  fetch.join();
+}
+
 TEST(FetchOnce, AReadThatGivesUpHandsItOn) {
   Once once;
   std::optional<Once::Claim> first;

@@ -2,9 +2,11 @@
 // are found by arithmetic where every event has the same size, else by the repetition index.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/page/full_zip.h"
 #include "pilum/encoding/page/page_base.h"
 
@@ -25,33 +27,28 @@ class FullZipPage : public PageBase {
   Status Check();
   std::unique_ptr<PageRead> StartRead(RowSet rows) const override;
   uint64_t cached_bytes() const override {
-    std::lock_guard lock(mutex_);
-    return index_ ? index_->size() : 0;
+    auto held = index_.get();
+    return held ? static_cast<uint64_t>(held->size()) : 0;
   }
 
   uint64_t control_bytes() const { return control_bytes_; }
   uint64_t value_bytes() const { return value_bytes_; }
   bool fixed_stride() const { return fixed_stride_; }
   uint64_t index_width() const { return index_width_; }
-  BufferPtr index() const {
-    std::lock_guard lock(mutex_);
-    return index_;
-  }
+  FetchOnce<arrow::Buffer>& index_once() const { return index_; }
   // Keeps a copy: `bytes` may be a slice of a much larger fetch.
   Status KeepIndex(const BufferPtr& bytes) const {
     PILUM_ASSIGN_OR_RETURN(auto copy,
                            codec::Allocate(static_cast<uint64_t>(bytes->size()), arrow::default_memory_pool()));
     std::memcpy(copy->mutable_data(), bytes->data(), static_cast<size_t>(bytes->size()));
-    std::lock_guard lock(mutex_);
-    if (!index_) index_ = std::move(copy);
+    index_.Put(std::move(copy));
     return Status::OK();
   }
 
  private:
   uint64_t control_bytes_ = 0, value_bytes_ = 0, index_width_ = 0;
   bool fixed_stride_ = false;
-  mutable std::mutex mutex_;
-  mutable BufferPtr index_;
+  mutable FetchOnce<arrow::Buffer> index_;
 };
 
 Status FullZipPage::Check() {
@@ -124,6 +121,7 @@ class FullZipRead : public PageRead {
   FullZipRead(const FullZipPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {
     all_ = rows_.size() == page.num_rows();
     items_ = page.ItemsOf(rows_);
+    if (!all_ && !page.fixed_stride()) index_claim_.emplace(&page.index_once(), WantsWholeIndex());
   }
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return page_.InPage(Step(std::move(fetched)));
@@ -156,16 +154,14 @@ class FullZipRead : public PageRead {
       for (const RowRange& r : items_) runs_.push_back({r.begin * stride, r.end * stride, r.size()});
       return AskData();
     }
-    if (BufferPtr index = page_.index()) {
-      PILUM_RETURN_NOT_OK(UseWholeIndex(index));
+    if (auto index = index_claim_->Wait()) {
+      PILUM_RETURN_NOT_OK(UseWholeIndex(*index));
       return AskData();
     }
     state_ = State::kIndex;
     const ByteRange& index = page_.buffers()[1];
     const uint64_t w = page_.index_width();
-    uint64_t wanted = 0;
-    for (const RowRange& r : items_) wanted += (r.size() + 1) * w;
-    if (index.size <= kSmallIndex || wanted >= index.size / kWholeIndexShare) return std::vector<ByteRange>{index};
+    if (WantsWholeIndex()) return std::vector<ByteRange>{index};
     partial_ = true;
     std::vector<ByteRange> ranges;
     for (const RowRange& r : items_) {  // where the run starts, and where it ends
@@ -180,7 +176,8 @@ class FullZipRead : public PageRead {
       return BadBytes("{} buffers for the repetition index", fetched.size());
     if (!partial_) {
       PILUM_RETURN_NOT_OK(page_.KeepIndex(fetched[0]));
-      return UseWholeIndex(fetched[0]);
+      index_claim_->Done();
+      return UseWholeIndex(*fetched[0]);
     }
     for (size_t i = 0; i < items_.size(); ++i) {
       PILUM_RETURN_NOT_OK(AddRun(Entry(fetched[2 * i]->data()), Entry(fetched[2 * i + 1]->data()), items_[i].size()));
@@ -188,10 +185,16 @@ class FullZipRead : public PageRead {
     return Status::OK();
   }
 
-  Status UseWholeIndex(const BufferPtr& index) {
+  bool WantsWholeIndex() const {
+    uint64_t wanted = 0;
+    for (const RowRange& r : items_) wanted += (r.size() + 1) * page_.index_width();
+    return page_.buffers()[1].size <= kSmallIndex || wanted >= page_.buffers()[1].size / kWholeIndexShare;
+  }
+
+  Status UseWholeIndex(const arrow::Buffer& index) {
     const uint64_t w = page_.index_width();
     for (const RowRange& r : items_) {
-      PILUM_RETURN_NOT_OK(AddRun(Entry(index->data() + r.begin * w), Entry(index->data() + r.end * w), r.size()));
+      PILUM_RETURN_NOT_OK(AddRun(Entry(index.data() + r.begin * w), Entry(index.data() + r.end * w), r.size()));
     }
     return Status::OK();
   }
@@ -228,6 +231,7 @@ class FullZipRead : public PageRead {
   const FullZipPage& page_;
   RowSet rows_;
   std::vector<RowRange> items_;
+  std::optional<FetchOnce<arrow::Buffer>::Claim> index_claim_;  // where rows are found by the index
   bool all_ = false, partial_ = false, ascii_ = false;
   State state_ = State::kStart;
   std::vector<RowRun> runs_;
