@@ -166,6 +166,12 @@ Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arr
 constexpr uint64_t kSmallSlot = 16, kLargeSlot = 32;
 constexpr uint64_t kMostTableBytes = 1 << 20;
 
+struct ItemSlots {
+  uint64_t slot;  // bytes of one
+  const uint8_t *slots, *lengths;
+  bool equal;  // all lengths are
+};
+
 template <typename Offset>
 const Offset* OffsetsOf(const DataBlock& items) {
   return reinterpret_cast<const Offset*>(items.offsets->data());
@@ -214,19 +220,36 @@ void Fill(const Key* keys, uint64_t n, const uint8_t* slots, const uint8_t* leng
   }
 }
 
+// Where all items are of one length, no row waits for the one before it.
+template <uint64_t kSlot, typename Key>
+void FillEqual(const Key* keys, uint64_t n, const uint8_t* slots, uint64_t length, uint8_t* out) {
+  for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * length, slots + keys[i] * kSlot, kSlot);
+}
+
+template <typename Offset>
+PILUM_VECTORIZE void FillMultiples(uint64_t n, uint64_t length, Offset* offsets) {
+  for (uint64_t i = 0; i <= n; ++i) offsets[i] = static_cast<Offset>(i * length);
+}
+
+template <uint64_t kSlot, typename Key, typename Offset>
+void FillAny(const Key* keys, uint64_t n, const ItemSlots& s, Offset* offsets, uint8_t* out) {
+  if (!s.equal) return Fill<kSlot>(keys, n, s.slots, s.lengths, offsets, out);
+  FillEqual<kSlot>(keys, n, s.slots, s.lengths[0], out);
+  FillMultiples(n, s.lengths[0], offsets);
+}
+
 template <typename Offset, typename Key>
-Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, uint64_t slot, const uint8_t* slots, const uint8_t* lengths,
-                              arrow::MemoryPool* pool) {
+Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, arrow::MemoryPool* pool) {
   PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Offset) * 8));
-  const uint64_t total = SumLengths(keys, n, lengths);
+  const uint64_t total = s.equal ? n * s.lengths[0] : SumLengths(keys, n, s.lengths);
   PILUM_RETURN_NOT_OK(CheckGathered(n, total, sizeof(Offset)));
   PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Offset), pool));
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
   auto* ends = reinterpret_cast<Offset*>(offsets->mutable_data());
-  if (slot == kSmallSlot)
-    Fill<kSmallSlot>(keys, n, slots, lengths, ends, data->mutable_data());
+  if (s.slot == kSmallSlot)
+    FillAny<kSmallSlot>(keys, n, s, ends, data->mutable_data());
   else
-    Fill<kLargeSlot>(keys, n, slots, lengths, ends, data->mutable_data());
+    FillAny<kLargeSlot>(keys, n, s, ends, data->mutable_data());
   DataBlock b;
   b.kind = DataBlock::Kind::kVariable;
   b.count = n;
@@ -252,13 +275,14 @@ std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items) {
     Widen<int64_t>(items, slot, t->slots_.data(), t->lengths_.data());
   else
     Widen<int32_t>(items, slot, t->slots_.data(), t->lengths_.data());
+  t->equal_ = std::all_of(t->lengths_.begin(), t->lengths_.end(), [&](uint8_t n) { return n == t->lengths_[0]; });
   return t;
 }
 
 Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool) const {
+  const ItemSlots slots{slot_, slots_.data(), lengths_.data(), equal_};
   auto by = [&](const auto* k) {
-    return wide_ ? GatherSlots<int64_t>(k, keys.count, slot_, slots_.data(), lengths_.data(), pool)
-                 : GatherSlots<int32_t>(k, keys.count, slot_, slots_.data(), lengths_.data(), pool);
+    return wide_ ? GatherSlots<int64_t>(k, keys.count, slots, pool) : GatherSlots<int32_t>(k, keys.count, slots, pool);
   };
   const uint8_t* data = keys.data->data();
   switch (keys.bits) {

@@ -28,10 +28,10 @@ class ItemTable {
   uint64_t bytes() const { return slots_.size() + lengths_.size(); }
 
  private:
-  bool wide_ = false;
-  uint64_t slot_ = 0;             // 16 or 32 bytes
-  std::vector<uint8_t> slots_;    // one an item
-  std::vector<uint8_t> lengths_;  // of each
+  bool wide_ = false, equal_ = false;  // 64-bit offsets; all items are of one length
+  uint64_t slot_ = 0;                  // 16 or 32 bytes
+  std::vector<uint8_t> slots_;         // one an item
+  std::vector<uint8_t> lengths_;       // of each
 };
 
 // The table of a page's dictionary, made when the first read that is large enough to gain by it asks. Thread-safe.

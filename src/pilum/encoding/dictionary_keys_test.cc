@@ -67,6 +67,23 @@ TEST(DictionaryKeys, TheTableGivesWhatPlainGatheringGives) {
   }
 }
 
+TEST(DictionaryKeys, ItemsOfOneLength) {
+  for (uint64_t length : {0, 5, 16, 21, 32}) {
+    for (bool wide : {false, true}) {
+      std::vector<std::string> items;
+      for (char c = 'a'; c <= 'z'; ++c) items.emplace_back(length, c);
+      std::vector<uint64_t> keys;
+      std::vector<std::string> want;
+      for (uint64_t i = 0; i < 500; ++i) keys.push_back(i * 7 % 26), want.push_back(items[keys.back()]);
+      LazyItemTable table;
+      auto got = GatherDictionary(Keys(keys, 16), Strings(items, wide), Validity{500, nullptr, 0},
+                                  arrow::default_memory_pool(), &table);
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ(Values(*got), want);
+    }
+  }
+}
+
 TEST(DictionaryKeys, KeysPastTheItemsAreRefusedUnlessNull) {
   const auto items = Strings({"a", "b", "c"}, false);
   uint8_t bits = 0b11011;  // slot 2 is null
