@@ -95,28 +95,29 @@ Result<std::shared_ptr<const ConstantPrelude>> ConstantPage::ParsePrelude(const 
   if (!p->def.empty() && p->def.size() != p->events)
     return BadBytes("{} definition levels for {} events", p->def.size(), p->events);
   if (plan().has_lists()) PILUM_RETURN_NOT_OK(IndexRows(p.get()));
-  std::lock_guard lock(mutex_);
-  if (!prelude_) prelude_ = std::move(p);
-  return prelude_;
+  return prelude_.Put(std::move(p));
 }
 
 namespace {
 
 class ConstantRead : public PageRead {
  public:
-  ConstantRead(const ConstantPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {}
+  ConstantRead(const ConstantPage& page, RowSet rows)
+      : page_(page), rows_(std::move(rows)), claim_(&page.prelude_once()) {}
 
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
-    if (!prelude_) prelude_ = page_.prelude();
-    if (prelude_) return std::vector<ByteRange>{};
     if (!asked_) {
       asked_ = true;
+      prelude_ = claim_.Wait();
+      if (prelude_) return std::vector<ByteRange>{};
       std::vector<ByteRange> ranges = page_.buffers();
       if (!ranges.empty()) return ranges;
     }
+    if (prelude_) return std::vector<ByteRange>{};
     auto parsed = page_.ParsePrelude(fetched);
     if (!parsed.ok()) return page_.InPage(parsed.status());
     prelude_ = std::move(*parsed);
+    claim_.Done();
     return std::vector<ByteRange>{};
   }
 
@@ -145,6 +146,7 @@ class ConstantRead : public PageRead {
 
   const ConstantPage& page_;
   RowSet rows_;
+  FetchOnce<ConstantPrelude>::Claim claim_;
   bool asked_ = false;
   std::shared_ptr<const ConstantPrelude> prelude_;
 };

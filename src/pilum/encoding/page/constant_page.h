@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/page/page_base.h"
 
 namespace pilum {
@@ -24,13 +25,11 @@ class ConstantPage : public PageBase {
   Status Check() const;
   std::unique_ptr<PageRead> StartRead(RowSet rows) const override;
   uint64_t cached_bytes() const override {
-    std::lock_guard lock(mutex_);
-    return prelude_ ? prelude_->bytes() : 0;
+    auto held = prelude();
+    return held ? held->bytes() : 0;
   }
-  std::shared_ptr<const ConstantPrelude> prelude() const {
-    std::lock_guard lock(mutex_);
-    return prelude_;
-  }
+  std::shared_ptr<const ConstantPrelude> prelude() const { return prelude_.get(); }
+  FetchOnce<ConstantPrelude>& prelude_once() const { return prelude_; }
   bool value_in_buffer() const { return buffers().size() == 1 || buffers().size() == 3; }
   Result<std::shared_ptr<const ConstantPrelude>> ParsePrelude(const std::vector<BufferPtr>& fetched) const;
 
@@ -40,8 +39,7 @@ class ConstantPage : public PageBase {
   Status IndexRows(ConstantPrelude* p) const;
   Status ParseScalar(codec::Bytes bytes, std::string* out) const;
 
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const ConstantPrelude> prelude_;
+  mutable FetchOnce<ConstantPrelude> prelude_;
 };
 
 }  // namespace pilum
