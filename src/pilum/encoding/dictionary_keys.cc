@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/recycling_pool.h"
 
 namespace pilum {
 
@@ -261,26 +262,30 @@ Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, a
 
 }  // namespace
 
-std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items) {
+std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items, arrow::MemoryPool* pool) {
   if (items.kind != DataBlock::Kind::kVariable || items.count == 0) return nullptr;
   const uint64_t longest = items.wide ? Longest<int64_t>(items) : Longest<int32_t>(items);
   const uint64_t slot = longest <= kSmallSlot ? kSmallSlot : kLargeSlot;
   if (longest > kLargeSlot || items.count > kMostTableBytes / slot) return nullptr;
+  auto slots = Allocate(items.count * slot, pool), lengths = Allocate(items.count, pool);
+  if (!slots.ok() || !lengths.ok()) return nullptr;
+  uint8_t *to = (*slots)->mutable_data(), *sizes = (*lengths)->mutable_data();
+  std::memset(to, 0, items.count * slot);  // what is behind an item is given out, past the end of a block
+  if (items.wide)
+    Widen<int64_t>(items, slot, to, sizes);
+  else
+    Widen<int32_t>(items, slot, to, sizes);
   auto t = std::make_unique<ItemTable>();
   t->wide_ = items.wide;
   t->slot_ = slot;
-  t->slots_.resize(items.count * slot);
-  t->lengths_.resize(items.count);
-  if (items.wide)
-    Widen<int64_t>(items, slot, t->slots_.data(), t->lengths_.data());
-  else
-    Widen<int32_t>(items, slot, t->slots_.data(), t->lengths_.data());
-  t->equal_ = std::all_of(t->lengths_.begin(), t->lengths_.end(), [&](uint8_t n) { return n == t->lengths_[0]; });
+  t->equal_ = std::all_of(sizes, sizes + items.count, [&](uint8_t n) { return n == sizes[0]; });
+  t->slots_ = *std::move(slots);
+  t->lengths_ = *std::move(lengths);
   return t;
 }
 
 Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool) const {
-  const ItemSlots slots{slot_, slots_.data(), lengths_.data(), equal_};
+  const ItemSlots slots{slot_, slots_->data(), lengths_->data(), equal_};
   auto by = [&](const auto* k) {
     return wide_ ? GatherSlots<int64_t>(k, keys.count, slots, pool) : GatherSlots<int32_t>(k, keys.count, slots, pool);
   };
@@ -295,7 +300,7 @@ Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* po
 
 const ItemTable* LazyItemTable::For(const DataBlock& items, uint64_t rows) const {
   if (rows < items.count / 4) return nullptr;  // too few to pay for it
-  std::call_once(once_, [&] { table_ = ItemTable::Make(items); });
+  std::call_once(once_, [&] { table_ = ItemTable::Make(items, DefaultReadPool()); });
   return table_.get();
 }
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -21,17 +20,15 @@ Status CheckKeys(const codec::DataBlock& keys, uint64_t items, const Validity& v
 // Short strings widened to slots of one size, so that a row is one load, one store and no branch. Immutable.
 class ItemTable {
  public:
-  // nullptr where the items are not such, or take more room than stays near the processor.
-  static std::unique_ptr<const ItemTable> Make(const codec::DataBlock& items);
+  // nullptr where the items are not such, or take more room than stays near the processor (or than there is).
+  static std::unique_ptr<const ItemTable> Make(const codec::DataBlock& items, arrow::MemoryPool* pool);
   // The items of `keys`, which were checked, as a block of exactly their bytes.
   Result<codec::DataBlock> Gather(const codec::DataBlock& keys, arrow::MemoryPool* pool) const;
-  uint64_t bytes() const { return slots_.size() + lengths_.size(); }
 
  private:
   bool wide_ = false, equal_ = false;  // 64-bit offsets; all items are of one length
   uint64_t slot_ = 0;                  // 16 or 32 bytes
-  std::vector<uint8_t> slots_;         // one an item
-  std::vector<uint8_t> lengths_;       // of each
+  BufferPtr slots_, lengths_;          // one an item
 };
 
 // The table of a page's dictionary, made when the first read that is large enough to gain by it asks. Thread-safe.

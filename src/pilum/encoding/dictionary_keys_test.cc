@@ -47,7 +47,7 @@ TEST(DictionaryKeys, TheTableGivesWhatPlainGatheringGives) {
       for (auto& s : items) s = std::string(random() % (longest + 1), static_cast<char>('a' + random() % 26));
       items[7] = std::string(longest, 'z');
       const auto block = Strings(items, wide);
-      EXPECT_EQ(ItemTable::Make(block) != nullptr, longest <= 32) << longest;
+      EXPECT_EQ(ItemTable::Make(block, arrow::default_memory_pool()) != nullptr, longest <= 32) << longest;
       for (uint64_t bits : {8, 16, 32, 64}) {
         for (size_t n : {0, 1, 3, 1000}) {
           std::vector<uint64_t> keys(n);

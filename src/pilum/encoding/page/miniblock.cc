@@ -1,6 +1,7 @@
 #include "pilum/encoding/page/miniblock.h"
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/recycling_pool.h"
 #include "pilum/base/utf8.h"
 
 namespace pilum {
@@ -83,7 +84,7 @@ Result<std::shared_ptr<const Prelude>> MiniBlockPage::ParsePrelude(const BufferP
     const auto& value_type = dict_type ? static_cast<const arrow::DictionaryType&>(storage).value_type() : leaf_type();
     codec::DecodeSpec spec;
     spec.wide = IsWide(*value_type);
-    spec.pool = arrow::default_memory_pool();
+    spec.pool = DefaultReadPool();  // not the read's own: the prelude outlives the read
     auto items = codec::DecodeBlock(*layout().dictionary, BytesOf(dictionary), layout().num_dictionary_items, spec);
     if (!items.ok()) return WithContext("dictionary", items.status());
     p->items = std::move(*items);
