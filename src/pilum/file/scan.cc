@@ -101,7 +101,7 @@ class Planner {
     const auto [first, last] = column.PagesOf(row, row + n);
     if (last - first < 2) return n;
     const uint64_t here = column.first_row[last - 1] - row;  // rows before the last page
-    if (n <= limit_rows_) return here > n / 8 ? here : n;    // not for a crumb
+    if (n < limit_rows_) return here > n / 8 ? here : n;     // not for a crumb
     return here >= limit_rows_ ? here - here % limit_rows_ : limit_rows_;
   }
 
