@@ -81,6 +81,12 @@ class UnitRead {
   size_t next_part_ = 0, next_leaf_ = 0;
 };
 
+// Both steps in one.
+inline Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows,
+                                      ReadContext& ctx) {
+  return UnitRead(file, projection, std::move(rows)).Run(ctx);
+}
+
 // The rows (of the page) of one page of one leaf, as its PathField.
 Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows,
                                                  ReadContext& ctx);
