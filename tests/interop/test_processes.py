@@ -268,3 +268,51 @@ def test_python_handlers_run_during_long_calls(store):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert store.query("a = 1").to_table().num_rows > 0
+
+
+WRITE = """
+import sys, pyarrow.ipc
+from pilum.file import LanceFileWriter
+with pyarrow.ipc.open_file(sys.argv[1]) as f:
+    table = f.read_all()
+with LanceFileWriter(sys.argv[2], table.schema, profile=sys.argv[3]) as w:
+    w.write_batch(table)
+"""
+
+
+def varied_table():
+    rng = np.random.default_rng(7)
+    n = 60_000
+    words = np.array([f"{w}{i}" for i in range(300) for w in ("alpha", "be", "gamma")])
+    return pa.table({
+        "text": [" ".join(rng.choice(words, 9)) for _ in range(n)],
+        "kind": pa.array(rng.choice(["user", "tool", "system"], n), mask=rng.random(n) < 0.05),
+        "day": np.arange(n, dtype=np.int32) // 1000,
+        "cost": pa.array(rng.gamma(1.2, 0.004, n), mask=rng.random(n) < 0.1),
+        "bytes": pa.array([rng.bytes(40_000) if i % 500 == 0 else b"short" for i in range(n)]),
+        "tags": pa.array([["a", "b", None][: i % 4] for i in range(n)]),
+    })
+
+
+@pytest.mark.parametrize("profile", ["fast", "balanced", "small"])
+def test_same_rows_same_bytes(tmp_path, profile):
+    """However they are batched, by whichever thread or process they are written."""
+    table = varied_table()
+
+    def write(name, batches):
+        with LanceFileWriter(tmp_path / name, table.schema, profile=profile) as w:
+            for b in batches:
+                w.write_batch(b)
+        return (tmp_path / name).read_bytes()
+
+    whole = write("whole", [table])
+    for rows in (777, 8192, 50_000):
+        assert write(f"by{rows}", table.to_batches(max_chunksize=rows)) == whole, rows
+    with ThreadPoolExecutor(3) as pool:
+        assert set(pool.map(lambda i: write(f"thread{i}", [table]), range(3))) == {whole}
+    rows = tmp_path / "rows.arrow"
+    with pa.OSFile(str(rows), "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table, max_chunksize=10_000)
+    subprocess.run([sys.executable, "-c", WRITE, str(rows), str(tmp_path / "process"), profile], check=True)
+    assert (tmp_path / "process").read_bytes() == whole
+    assert LanceFileReader(tmp_path / "process").read_all().to_table().equals(table)

@@ -119,7 +119,8 @@ def test_we_write_they_read(version, budget, tmp_path):
         gen = Generator(seed, version)
         table = gen.table()
         options = {"max_page_bytes": 4096, "data_cache_bytes": 1024} if gen.rng.random() < 0.2 else {}
-        where = f"PILUM_INTEROP_SEED={seed} version {version}: {table.schema}"
+        options["profile"] = gen.rng.choice(["balanced", "balanced", "small", "fast"])
+        where = f"PILUM_INTEROP_SEED={seed} version {version} {options}: {table.schema}"
         try:
             write_ours(path, table.schema, gen.batches(table), version, **options)
             got = LanceFileReader(path).read_all().to_table()

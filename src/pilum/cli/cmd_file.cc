@@ -9,6 +9,7 @@
 #include "pilum/cli/output.h"
 #include "pilum/cli/progress.h"
 #include "pilum/cli/render.h"
+#include "pilum/file/explain.h"
 #include "pilum/file/file_reader.h"
 #include "pilum/io/object_store.h"
 
@@ -23,7 +24,7 @@ struct FileArgs {
   std::string columns;
   std::vector<std::string> rows;
   uint64_t count = 10;
-  bool pages = false, metadata = false;
+  bool pages = false, metadata = false, why = false;
   std::string out;
   InputOptions input;
   OutputOptions output;
@@ -142,12 +143,12 @@ Result<int> Take(const FileArgs& args) {
 }
 
 // The different layouts of a column's pages, the most frequent first: "mini-block(...) x3, constant".
-std::string Layouts(const ColumnInfo& column) {
+std::string Layouts(const std::vector<std::string>& pages) {
   std::vector<std::pair<std::string, int>> counts;
-  for (const auto& page : column.pages) {
-    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == page.layout; });
+  for (const std::string& layout : pages) {
+    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == layout; });
     if (it == counts.end())
-      counts.emplace_back(page.layout, 1);
+      counts.emplace_back(layout, 1);
     else
       ++it->second;
   }
@@ -159,13 +160,49 @@ std::string Layouts(const ColumnInfo& column) {
   return out;
 }
 
+std::string Layouts(const ColumnInfo& column) {
+  std::vector<std::string> layouts;
+  for (const auto& page : column.pages) layouts.push_back(page.layout);
+  return Layouts(layouts);
+}
+
 std::string PerRow(uint64_t bytes, uint64_t rows) {
   return rows == 0 ? "" : fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(rows));
+}
+
+// What is stored, what the writer's policy would make of the same rows, and why.
+Result<int> ColumnsWhy(const FileArgs& args, const FileReader& file, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto profile, ParseProfile(args.output.profile));
+  PILUM_ASSIGN_OR_RETURN(auto planned, PlanColumns(file, profile, ctx));
+  const auto stored = file.Columns();
+  for (size_t i = 0; i < planned.size(); ++i) {
+    const PlannedColumn& p = planned[i];
+    std::string text = p.name + "\n";
+    auto line = [&](std::string_view what, std::string_view value) {
+      text += fmt::format("  {:<10} {}\n", what, value);
+    };
+    auto size = [](uint64_t pages, uint64_t bytes) {
+      return fmt::format("{}, {}", Plural(pages, "page"), Plural(bytes, "byte"));
+    };
+    for (const ColumnInfo& c : stored) {
+      if (c.name == p.name) line("stored", fmt::format("{}; {}", size(c.pages.size(), c.bytes), Layouts(c)));
+    }
+    line(ProfileName(profile), fmt::format("{}; {}", size(p.pages, p.bytes), Layouts(p.layouts)));
+    std::string others;
+    for (const Alternative& a : p.alternatives) {
+      others += fmt::format("{}{} {}", others.empty() ? "" : "; ", a.name, Plural(a.bytes, "byte"));
+    }
+    if (!others.empty()) line("weighed", others);
+    if (!p.reasons.empty()) line("because", p.reasons[0] + (p.pages > 1 ? " (first page)" : ""));
+    PILUM_RETURN_NOT_OK(Print(text));
+  }
+  return kExitOk;
 }
 
 Result<int> Columns(const FileArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
   PILUM_ASSIGN_OR_RETURN(auto file, OpenFile(args.file, session->ctx()));
+  if (args.why) return ColumnsWhy(args, *file, session->ctx());
   std::vector<GridColumn> heads = {{"column", ""}, {"type", ""}};
   if (args.pages)
     heads.insert(heads.end(), {{"page", "", true}, {"first row", "", true}, {"rows", "", true}});
@@ -309,6 +346,9 @@ void AddFileCommands(CLI::App& app, Action* action) {
                           "pilum file columns flights.lance --pages", args, action, Columns);
   AddFile(columns, args);
   columns->add_flag("--pages", args->pages, "One line a page");
+  columns->add_flag("--why", args->why, "What the writer would choose for these rows, what else it weighs, and why");
+  columns->add_option("--profile", args->output.profile, "With --why: fast, balanced or small (default: balanced)")
+      ->type_name("PROFILE");
 
   CLI::App* check =
       Add(group, "check", "Verify, read and decode everything; print every fault (exit code 1 if there is one)",
@@ -330,6 +370,8 @@ void AddFileCommands(CLI::App& app, Action* action) {
       ->type_name("FORMAT");
   convert->add_option("--version", args->output.version, "Of a Lance file: 2.0, 2.1 or 2.2 (default: 2.2)")
       ->type_name("VERSION");
+  convert->add_option("--profile", args->output.profile, "Of a Lance file: fast, balanced or small (default: balanced)")
+      ->type_name("PROFILE");
   AddInputOptions(*convert, &args->input);
 
   for (CLI::App* command : {head, cat, take}) {

@@ -39,6 +39,7 @@ const std::vector<std::pair<std::string, std::string>> kValues = {
     {"--format", "table csv jsonl arrow parquet lance"},
     {"--input-format", "auto parquet csv jsonl arrow lance"},
     {"--version", "2.0 2.1 2.2"},
+    {"--profile", "fast balanced small"},
     {"--stats", "json"}};
 
 std::string WordList(const Node& node) {

@@ -64,6 +64,7 @@ class LanceWriter : public RowWriter {
 Result<std::unique_ptr<RowWriter>> MakeLance(const OutputOptions& options, const std::string& path,
                                              std::shared_ptr<arrow::Schema> schema) {
   WriteOptions writing;
+  PILUM_ASSIGN_OR_RETURN(writing.profile, ParseProfile(options.profile));
   if (options.version == "2.0")
     writing.version = FileVersion::kV2_0;
   else if (options.version == "2.1")

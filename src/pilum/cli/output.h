@@ -18,6 +18,7 @@ struct OutputOptions {
   std::string format = "auto";  // auto: by the name of `output`; else table on a terminal, csv in a pipe
   std::string output;           // empty or "-": standard output
   std::string version = "2.2";  // of a Lance file
+  std::string profile = "balanced";
 };
 // --format and --output.
 void AddOutputOptions(CLI::App& command, OutputOptions* options);

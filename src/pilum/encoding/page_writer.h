@@ -41,6 +41,7 @@ struct EncodedPage {
 struct PageWriterOptions {
   FileVersion version = FileVersion::kV2_2;
   uint64_t page_bytes = 8 << 20;  // Arrow bytes of rows after which a page is cut
+  WriteProfile profile = WriteProfile::kBalanced;
 };
 
 class ColumnWriter {

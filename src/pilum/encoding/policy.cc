@@ -9,7 +9,8 @@
 namespace pilum {
 namespace {
 
-constexpr uint64_t kFullZipFrom = 256;          // bytes of the longest value from which a page is zipped
+constexpr uint64_t kFullZipFrom = 256;  // bytes of the longest value from which a page is zipped
+constexpr uint64_t kZippedFromSmall = 256 << 10;
 constexpr uint64_t kChunkOverhead = 64;         // a chunk's header, its table and paddings, about
 constexpr uint64_t kDictionaryFrom = 100;       // values
 constexpr double kDictionaryRatio = 0.8;        // of the size without
@@ -54,7 +55,7 @@ std::vector<Candidate> CandidatesFor(const PageStats& s, const EncodingHints& hi
   if (s.variable_struct) return {{CodecKind::kVariablePackedStruct, s.data_bytes, "rows with lengths"}};
   if (s.bits_per_value == 0) {
     std::vector<Candidate> out{{CodecKind::kVariable, s.data_bytes, "offsets and bytes"}};
-    if (s.fsst_bytes) out.push_back({CodecKind::kFsst, *s.fsst_bytes, "about, with symbols,"});
+    if (s.fsst_bytes) out.push_back({CodecKind::kFsst, *s.fsst_bytes, "with symbols, by a sample,"});
     return out;
   }
   std::vector<Candidate> out{{CodecKind::kFlat, (s.num_values * s.bits_per_value + 7) / 8, "flat"}};
@@ -87,6 +88,12 @@ Compression GeneralFor(const PageStats& s, const EncodingHints& hints, const Cho
   return Compression::kNone;
 }
 
+// Bytes of the longest value from which a page is zipped: below that, `small` compresses many values together.
+uint64_t ZippedFrom(bool variable, FileVersion version, WriteProfile profile) {
+  const bool together = variable && profile == WriteProfile::kSmall && version != FileVersion::kV2_1;
+  return together ? kZippedFromSmall : kFullZipFrom;
+}
+
 std::string Compared(const std::vector<Candidate>& candidates) {
   std::string s;
   for (const Candidate& c : candidates) s += fmt::format("{}{} {} bytes", s.empty() ? "; " : ", ", c.name, c.size);
@@ -94,6 +101,22 @@ std::string Compared(const std::vector<Candidate>& candidates) {
 }
 
 }  // namespace
+
+std::string_view ProfileName(WriteProfile profile) {
+  switch (profile) {
+    case WriteProfile::kFast: return "fast";
+    case WriteProfile::kBalanced: return "balanced";
+    case WriteProfile::kSmall: return "small";
+  }
+  return "";
+}
+
+Result<WriteProfile> ParseProfile(std::string_view name) {
+  for (WriteProfile p : {WriteProfile::kFast, WriteProfile::kBalanced, WriteProfile::kSmall}) {
+    if (name == ProfileName(p)) return p;
+  }
+  return UsageError("unknown profile '{}': fast, balanced or small", name);
+}
 
 Result<EncodingHints> EncodingHints::Parse(const arrow::Field& leaf, const arrow::Field& top_level) {
   EncodingHints h;
@@ -146,6 +169,11 @@ uint64_t DictionaryCap(const PageStats& s, const EncodingHints& hints, FileVersi
   return std::min<uint64_t>(cap, INT32_MAX);
 }
 
+uint64_t DictionaryRoom(const PageStats& s, const EncodingHints& hints) {
+  const uint64_t plain = s.bits_per_value ? s.num_values * s.bits_per_value / 8 : s.data_bytes;
+  return static_cast<uint64_t>(hints.dict_size_ratio.value_or(kDictionaryRatio) * static_cast<double>(plain));
+}
+
 CodecKind SmallestFixed(const PageStats& s, const EncodingHints& hints, uint64_t* size) {
   const std::vector<Candidate> candidates = CandidatesFor(s, hints);
   const Candidate& best = Smallest(candidates);
@@ -153,20 +181,23 @@ CodecKind SmallestFixed(const PageStats& s, const EncodingHints& hints, uint64_t
   return best.codec;
 }
 
-bool WantsFsst(const PageStats& s, const EncodingHints& hints, FileVersion version) {
+bool WantsFsst(const PageStats& s, const EncodingHints& hints, FileVersion version, WriteProfile profile) {
   if (s.bits_per_value != 0 || s.variable_struct || s.keys || s.num_values == s.num_nulls) return false;
   if (AsksPlain(hints) || (s.all_equal && version != FileVersion::kV2_1)) return false;
   // A code stands for 8 bytes at most: no table of symbols comes near a dictionary as small as that.
   if (s.distinct && (s.dictionary_bytes + s.key_bytes) * 8 < s.data_bytes) return false;
   if (hints.fsst) return s.data_bytes > kSymbolTable;
+  if (profile == WriteProfile::kFast) return false;
   return s.text && s.max_length >= kFsstLongest && s.data_bytes >= kFsstFrom;
 }
 
-Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersion version) {
+namespace {
+
+Choice Choose(const PageStats& s, const EncodingHints& hints, FileVersion version, WriteProfile profile,
+              const std::vector<Candidate>& candidates) {
   constexpr uint64_t kMaxConstant = 1 << 30;
   if (s.num_values == s.num_nulls)
     return {LayoutKind::kConstant, CodecKind::kConstant, false, {}, 0, "no value is valid"};
-  const std::vector<Candidate> candidates = CandidatesFor(s, hints);
   const Candidate& best = Smallest(candidates);
   if (version != FileVersion::kV2_1 && s.all_equal && s.max_length < kMaxConstant &&
       s.max_length + s.plain_level_bytes <= best.size + s.packed_level_bytes + kChunkOverhead) {
@@ -200,11 +231,13 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
   const bool variable = s.bits_per_value == 0;
   if (c.dictionary) {
     // decided
-  } else if (!hints.full_zip.value_or(s.max_length >= kFullZipFrom)) {
+  } else if (!hints.full_zip.value_or(s.max_length >= ZippedFrom(variable, version, profile))) {
     c = {LayoutKind::kMiniBlock, best.codec, false, Compression::kNone, best.size, why + Compared(candidates)};
   } else if (variable && !AsksPlain(hints) && !hints.fsst && s.max_length <= kMaxCompressed &&
              (AsksGeneral(hints) || s.max_length > kZipCompressedFrom)) {
-    return {LayoutKind::kFullZip, plain.codec, false, Compression::kZstd, plain.size, why + "; each compressed"};
+    const bool quick = profile == WriteProfile::kFast && !AsksGeneral(hints);
+    return {LayoutKind::kFullZip,     plain.codec, false, quick ? Compression::kLz4 : Compression::kZstd, plain.size,
+            why + "; each compressed"};
   } else if (variable) {
     c = {LayoutKind::kFullZip, best.codec, false, Compression::kNone, best.size, why + Compared(candidates)};
   } else {
@@ -213,6 +246,19 @@ Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersio
   c.general = GeneralFor(s, hints, c, &c.why);
   c.split = c.general != Compression::kNone && !c.dictionary && s.can_pack && s.bits_per_value >= 32 &&
             hints.byte_stream_split.value_or(true);
+  return c;
+}
+
+}  // namespace
+
+Choice ChooseEncoding(const PageStats& s, const EncodingHints& hints, FileVersion version, WriteProfile profile) {
+  const std::vector<Candidate> candidates = CandidatesFor(s, hints);
+  Choice c = Choose(s, hints, version, profile, candidates);
+  if (s.num_values == s.num_nulls) return c;
+  if (!s.keys) {
+    for (const Candidate& k : candidates) c.alternatives.push_back({std::string(k.name), k.size});
+  }
+  if (s.distinct) c.alternatives.push_back({"dictionary", s.dictionary_bytes + s.key_bytes});
   return c;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -15,6 +16,12 @@
 #include "pilum/base/status.h"
 
 namespace pilum {
+
+// What a file is written for. `fast`: cheap to write and to read; `balanced`: smaller where reading stays as fast;
+// `small`: few bytes, large compressed chunks, slower to write and to take rows from.
+enum class WriteProfile { kFast, kBalanced, kSmall };
+std::string_view ProfileName(WriteProfile profile);
+Result<WriteProfile> ParseProfile(std::string_view name);  // kUsage for another name
 
 // What field metadata (lance-encoding:*) asks for; unset where it says nothing.
 struct EncodingHints {
@@ -60,6 +67,12 @@ struct PageStats {
   uint64_t key_bytes = 0;         // its keys, in their smallest form
 };
 
+// A way that was weighed, and the bytes of values it would take (some are estimates from a sample).
+struct Alternative {
+  std::string name;
+  uint64_t bytes = 0;
+};
+
 struct Choice {
   LayoutKind layout = LayoutKind::kMiniBlock;
   CodecKind codec = CodecKind::kFlat;
@@ -69,14 +82,19 @@ struct Choice {
   std::optional<uint64_t> estimated_size;  // bytes of values, before `general`
   std::string why;
   bool split = false;  // with `general`: the values as streams of bytes are tried too
+  std::vector<Alternative> alternatives;
 };
 
 // Is an auto dictionary worth trying, and up to how many distinct values? 0: no.
 uint64_t DictionaryCap(const PageStats& stats, const EncodingHints& hints, FileVersion version);
+// Bytes of distinct values from which it does not pay.
+uint64_t DictionaryRoom(const PageStats& stats, const EncodingHints& hints);
 // The smallest form of fixed-width values in chunks: flat, bit-packed or, where strictly smaller than both, runs.
 CodecKind SmallestFixed(const PageStats& stats, const EncodingHints& hints, uint64_t* size);
 // Is it worth making a table of symbols for the page's values?
-bool WantsFsst(const PageStats& stats, const EncodingHints& hints, FileVersion version);
-Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, FileVersion version);
+bool WantsFsst(const PageStats& stats, const EncodingHints& hints, FileVersion version,
+               WriteProfile profile = WriteProfile::kBalanced);
+Choice ChooseEncoding(const PageStats& stats, const EncodingHints& hints, FileVersion version,
+                      WriteProfile profile = WriteProfile::kBalanced);
 
 }  // namespace pilum

@@ -99,7 +99,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(*schema_));
     PILUM_RETURN_NOT_OK(SerializeFileDescriptor(*schema_, 0).status());  // refuses now what it would refuse at the end
     PILUM_ASSIGN_OR_RETURN(columns_, LeafColumnsOf(*stored));
-    PageWriterOptions page_options{options_.version, std::max<uint64_t>(options_.page_bytes, 1)};
+    PageWriterOptions page_options{options_.version, std::max<uint64_t>(options_.page_bytes, 1), options_.profile};
     wire::ColumnEncoding values, blob;
     values.mutable_values();
     blob.mutable_blob()->mutable_inner()->mutable_values();

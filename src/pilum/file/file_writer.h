@@ -17,7 +17,8 @@ namespace pilum {
 struct WriteOptions {
   FileVersion version = FileVersion::kV2_2;  // up to kV2_2; others kUnsupported
   uint64_t page_bytes = 8 << 20;             // Arrow bytes of a column after which its page is cut
-  bool checksums = true;                     // docs/formats/checksums.md
+  WriteProfile profile = WriteProfile::kBalanced;
+  bool checksums = true;  // docs/formats/checksums.md
 };
 
 class FileWriter {

@@ -261,9 +261,10 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
 class PyFileWriter {
  public:
   PyFileWriter(const std::string& path, nb::handle schema, const std::string& version,
-               std::optional<uint64_t> page_bytes) {
+               std::optional<uint64_t> page_bytes, const std::string& profile) {
     WriteOptions options;
     options.version = Unwrap(ParseVersion(version));
+    options.profile = Unwrap(ParseProfile(profile));
     if (page_bytes) options.page_bytes = std::max<uint64_t>(1, *page_bytes);
     auto arrow_schema = SchemaFromPython(schema);
     Check(WithoutGil([&]() -> Status {
@@ -397,8 +398,9 @@ void BindFile(nb::module_& m) {
       .def_prop_ro("stats", &PyFileReader::stats);
 
   nb::class_<PyFileWriter>(m, "FileWriter", "One Lance file being written.")
-      .def(nb::init<const std::string&, nb::handle, const std::string&, std::optional<uint64_t>>(), nb::arg("path"),
-           nb::arg("schema"), nb::arg("version"), nb::arg("page_bytes").none() = nb::none())
+      .def(nb::init<const std::string&, nb::handle, const std::string&, std::optional<uint64_t>, const std::string&>(),
+           nb::arg("path"), nb::arg("schema"), nb::arg("version"), nb::arg("page_bytes").none() = nb::none(),
+           nb::arg("profile") = "balanced")
       .def("write", &PyFileWriter::Write, nb::arg("batch"))
       .def("add_global_buffer", &PyFileWriter::AddGlobalBuffer, nb::arg("data"))
       .def("add_schema_metadata", &PyFileWriter::AddSchemaMetadata, nb::arg("key"), nb::arg("value"))

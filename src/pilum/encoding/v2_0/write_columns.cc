@@ -213,12 +213,12 @@ class Writer : public ColumnWriter {
     out->push_back(Encode(n));
     out->back().ready_row = ready_row;
     emitted_ = true;
-    nulls_.erase(nulls_.begin(), nulls_.begin() + static_cast<std::ptrdiff_t>(n));
+    nulls_.DropFront(n);
     entries_ -= n;
     if (role_ == Role::kLeaf) values_.DropFront(n);
     if (role_ != Role::kList) return;
     const uint64_t base = n ? ends_[n - 1] : 0;
-    ends_.erase(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(n));
+    ends_.DropFront(n);
     for (uint64_t& e : ends_) e -= base;
   }
 

@@ -183,8 +183,9 @@ class Encoder {
     if (asked == Compression::kNone || total == 0 || total > kCompressUpTo)
       return Binary(v_.bytes.data(), v_.ends.data(), page_.nulls, n_);
     Bytes small;
-    write::AppendCompressed({asked, page_.hints->compression_level}, v_.bytes.data(), total, &small);
-    if (small.size() >= total) {
+    const Status made =
+        write::AppendCompressed({asked, page_.hints->compression_level}, v_.bytes.data(), total, &small);
+    if (!made.ok() || small.size() >= total) {
       why_ = "compression was asked for but does not shrink it";
       return Binary(v_.bytes.data(), v_.ends.data(), page_.nulls, n_);
     }
@@ -229,10 +230,11 @@ class Encoder {
 
   std::optional<ArrayDesc> Symbols(uint64_t total) {
     if (total == 0) return std::nullopt;
-    const write::PageContext context = AsContext();
+    write::SymbolMemory fresh;
+    write::PageContext context = AsContext();
+    context.symbols = &fresh;
     uint64_t estimate = 0;
-    const write::FsstEncoder encoder = write::TrainOn(context, &estimate);
-    const write::EncodedValues codes = write::FsstValues(context, encoder);
+    const write::EncodedValues codes = write::FsstValues(context, *write::SymbolsFor(context, &estimate));
     if (codes.store.ends[n_ - 1] + write::FsstEncoder::kTableBytes >= total) {
       why_ = "symbols were asked for but do not shrink it";
       return std::nullopt;
@@ -248,7 +250,7 @@ class Encoder {
 
   // Of strings, where that is smaller.
   std::optional<write::PageDictionary> Repeating() const {
-    auto dictionary = write::BuildDictionary(AsContext(), kMostItems);
+    auto dictionary = write::BuildDictionary(AsContext(), kMostItems, UINT64_MAX);
     if (!dictionary) return std::nullopt;
     const uint64_t with = n_ + dictionary->items.data_bytes() + 8 * static_cast<uint64_t>(dictionary->items.size());
     if (dictionary->items.size() == 0 || with >= v_.ends[n_ - 1] + 8 * n_) return std::nullopt;
@@ -276,7 +278,7 @@ class Encoder {
 
   // A dictionary array: keys of its own type; null keys point at a null item behind the others.
   ArrayDesc Dictionary() {
-    const write::PageDictionary dictionary = *write::BuildDictionary(AsDictionaryContext(), UINT64_MAX);
+    const write::PageDictionary dictionary = *write::BuildDictionary(AsDictionaryContext(), UINT64_MAX, UINT64_MAX);
     const bool null_item = AnySet(page_.nulls, n_);
     const auto count = static_cast<uint64_t>(dictionary.items.size());
     const uint64_t width = v_.kind.key_bits / 8;

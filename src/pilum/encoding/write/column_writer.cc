@@ -21,8 +21,8 @@ class ColumnWriterImpl : public ColumnWriter {
                    LeafKind kind)
       : column_(column),
         options_(options),
-        hints_(std::move(hints)),
-        plan_(std::move(plan)),
+        setup_{column, std::move(hints), std::move(plan), options.version, options.profile, {}},
+        plan_(setup_.plan),
         items_per_row_(static_cast<uint64_t>(column->items_per_row())) {
     values_.kind = std::move(kind);
     for (const auto& l : plan_.layers) {
@@ -39,8 +39,8 @@ class ColumnWriterImpl : public ColumnWriter {
       uint64_t before = Cost(def_.size(), values_.slots);
       PILUM_RETURN_NOT_OK(walk_.Walk(*column_, plan_, data, at, n));
       if (column_->is_packed == false && values_.kind.kind == ValueKind::kNone) PILUM_RETURN_NOT_OK(CheckEmptyStruct());
-      rep_.insert(rep_.end(), walk_.rep.begin(), walk_.rep.end());
-      def_.insert(def_.end(), walk_.def.begin(), walk_.def.end());
+      rep_.append(walk_.rep.data(), walk_.rep.size());
+      def_.append(walk_.def.data(), walk_.def.size());
       if (Status st = values_.AppendRuns(walk_, *column_); !st.ok()) {
         return WithContext(fmt::format("column '{}', rows {} and on", column_->name, base_row_ + rows_), st);
       }
@@ -159,7 +159,7 @@ class ColumnWriterImpl : public ColumnWriter {
     slice.slots = cut.slots;
     slice.values = &values_;
     size_t first = out->size();
-    PILUM_RETURN_NOT_OK(EncodeSlice(column_, &hints_, &plan_, options_.version, slice, out));
+    PILUM_RETURN_NOT_OK(EncodeSlice(&setup_, slice, out));
     uint64_t row = base_row_;
     for (size_t i = first; i < out->size(); ++i) {
       (*out)[i].first_row = row;
@@ -168,16 +168,16 @@ class ColumnWriterImpl : public ColumnWriter {
     }
     base_row_ += cut.rows;
     rows_ -= cut.rows;
-    if (plan_.max_rep > 0) rep_.erase(rep_.begin(), rep_.begin() + static_cast<std::ptrdiff_t>(cut.events));
-    def_.erase(def_.begin(), def_.begin() + static_cast<std::ptrdiff_t>(cut.events));
+    if (plan_.max_rep > 0) rep_.DropFront(cut.events);
+    def_.DropFront(cut.events);
     values_.DropFront(cut.slots);
     return Status::OK();
   }
 
   const LeafColumn* column_;
   const PageWriterOptions options_;
-  const EncodingHints hints_;
-  const LevelPlan plan_;
+  write::ColumnSetup setup_;
+  const LevelPlan& plan_;
   const uint64_t items_per_row_;
   uint8_t first_list_ = 255;
   LevelWalk walk_;

@@ -59,11 +59,12 @@ uint64_t BytesOf(const std::vector<EncodedPage>& pages) {
 }
 
 // Pages of both versions read back and are the same bytes in other batches; those of 2.2.
-std::vector<EncodedPage> Check(const std::shared_ptr<arrow::Field>& field, const std::shared_ptr<arrow::Array>& array) {
+std::vector<EncodedPage> Check(const std::shared_ptr<arrow::Field>& field, const std::shared_ptr<arrow::Array>& array,
+                               WriteProfile profile = WriteProfile::kBalanced) {
   std::vector<EncodedPage> pages;
   for (auto version : {FileVersion::kV2_1, FileVersion::kV2_2}) {
-    pages = Pages(field, array, {version, 300000}).ValueOrDie();
-    EXPECT_EQ(Fingerprint(Pages(field, array, {version, 300000, 0, 97}).ValueOrDie()), Fingerprint(pages));
+    pages = Pages(field, array, {version, 300000, 0, 0, profile}).ValueOrDie();
+    EXPECT_EQ(Fingerprint(Pages(field, array, {version, 300000, 0, 97, profile}).ValueOrDie()), Fingerprint(pages));
     auto got = ReadBack(field, pages, version);
     EXPECT_TRUE(got.ok()) << got.status().ToString();
     if (got.ok()) {
@@ -242,6 +243,142 @@ TEST(General, DictionaryItems) {
   EXPECT_EQ(Check(Field(a, {"dict-values-compression"}, {"none"}), a)[0].layout.dictionary->kind, CodecKind::kVariable);
   EXPECT_EQ(Check(Field(a, {"dict-values-compression"}, {"zstd"}), a)[0].layout.dictionary->scheme, Compression::kZstd);
   EXPECT_EQ(Pages(Field(a), a, {FileVersion::kV2_1}).ValueOrDie()[0].layout.dictionary->kind, CodecKind::kVariable);
+}
+
+// Numbers, keys, bits, strings and lists that zstd shrinks further.
+std::vector<std::shared_ptr<arrow::Array>> Compressible() {
+  constexpr int n = 20000;
+  std::mt19937 rng(3);
+  arrow::Int64Builder times;
+  arrow::Int32Builder skewed;
+  arrow::BooleanBuilder bits;
+  arrow::StringBuilder few;
+  for (int i = 0; i < n; ++i) {
+    EXPECT_TRUE(times.Append(1735689600000000 + i * int64_t{60000000}).ok());
+    EXPECT_TRUE(skewed.Append(static_cast<int32_t>(rng() % 16 ? rng() % 5 : rng() % 100000)).ok());
+    EXPECT_TRUE((rng() % 16 ? bits.Append(rng() % 16 != 0) : bits.AppendNull()).ok());
+    EXPECT_TRUE(few.Append("kind" + std::to_string(rng() % 8 ? rng() % 3 : rng() % 30)).ok());
+  }
+  arrow::ListBuilder lists(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
+  auto& item = static_cast<arrow::StringBuilder&>(*lists.value_builder());
+  for (int i = 0; i < n; ++i) {
+    EXPECT_TRUE((i % 9 == 4 ? lists.AppendNull() : lists.Append()).ok());
+    for (unsigned k = 0, m = i % 9 == 4 ? 0 : rng() % 4; k < m; ++k)
+      EXPECT_TRUE(item.Append("tag" + std::to_string(rng() % 20)).ok());
+  }
+  return {times.Finish().ValueOrDie(), skewed.Finish().ValueOrDie(), bits.Finish().ValueOrDie(),
+          few.Finish().ValueOrDie(),   lists.Finish().ValueOrDie(),  Text(9000, 20)};
+}
+
+TEST(Profiles, SmallIsSmallerAndFastIsPlain) {
+  for (const auto& a : Compressible()) {
+    const auto balanced = Check(Field(a), a);
+    const auto small = Check(Field(a), a, WriteProfile::kSmall);
+    EXPECT_LT(BytesOf(small), BytesOf(balanced) * 95 / 100) << a->type()->ToString() << small[0].choice.why;
+    EXPECT_TRUE(Has(small[0], CodecKind::kGeneral)) << a->type()->ToString();
+    for (const EncodedPage& p : Check(Field(a), a, WriteProfile::kFast)) {
+      EXPECT_FALSE(Has(p, CodecKind::kGeneral) || Has(p, CodecKind::kFsst)) << p.choice.why;
+    }
+    if (a->type_id() == arrow::Type::LIST) continue;
+    // What the leaf's field asks for goes before the profile.
+    for (const EncodedPage& p : Check(Field(a, {"compression"}, {"none"}), a, WriteProfile::kSmall)) {
+      EXPECT_FALSE(Has(p, CodecKind::kGeneral)) << p.choice.why;
+    }
+  }
+}
+
+TEST(Profiles, Names) {
+  for (auto p : {WriteProfile::kFast, WriteProfile::kBalanced, WriteProfile::kSmall})
+    EXPECT_EQ(ParseProfile(ProfileName(p)).ValueOrDie(), p);
+  EXPECT_EQ(KindOf(ParseProfile("tiny").status()), ErrorKind::kUsage);
+}
+
+TEST(Levels, RunsWhereTheySaveHalf) {
+  arrow::Int32Builder b;
+  for (int i = 0; i < 40000; ++i) ASSERT_TRUE((i / 3000 % 2 ? b.AppendNull() : b.Append(i)).ok());
+  auto a = b.Finish().ValueOrDie();
+  auto pages = Check(Field(a), a);
+  ASSERT_TRUE(pages[0].layout.def_codec);
+  EXPECT_EQ(pages[0].layout.def_codec->kind, CodecKind::kRle);
+  auto v21 = Pages(Field(a), a, {FileVersion::kV2_1, 300000}).ValueOrDie();
+  EXPECT_EQ(v21[0].layout.def_codec->kind, CodecKind::kOutOfLineBitpacking);
+}
+
+TEST(Fsst, OneTableForPagesThatAreAlike) {
+  auto like = Text(30000, 12);
+  auto pages = Check(Field(like), like);
+  ASSERT_GT(pages.size(), 3u);
+  auto table = [](const EncodedPage& p) {
+    const CodecDesc* d = &*p.layout.value_codec;
+    while (d->kind != CodecKind::kFsst) d = &d->children.at(0);
+    return d->bytes;
+  };
+  EXPECT_EQ(table(pages[1]), table(pages[0]));
+  arrow::StringBuilder digits;
+  for (int i = 0; i < 20000; ++i) ASSERT_TRUE(digits.Append(fmt::format("{:030}", i * 7919L * 104729)).ok());
+  auto both = arrow::Concatenate({like, digits.Finish().ValueOrDie()}).ValueOrDie();
+  pages = Check(Field(both, {"dict-max-size"}, {"1"}), both);
+  EXPECT_NE(table(pages.back()), table(pages[0]));
+}
+
+TEST(Fsst, LanesAgreeWithOneValueAtATime) {
+  std::mt19937 rng(11);
+  std::string text;
+  std::vector<uint64_t> ends;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t n = rng() % 5 == 0 ? 0 : rng() % 40;
+    for (size_t k = 0; k < n; ++k) text += "abcdefgh\0\xff"[rng() % 10];
+    ends.push_back(text.size());
+  }
+  std::vector<std::string_view> sample{text};
+  for (const FsstEncoder& e : {FsstEncoder::Train(sample), FsstEncoder({{'a' | 'b' << 8, 2}, {'c', 1}})}) {
+    std::vector<uint8_t> out(2 * text.size() + FsstEncoder::kSlack), one(200);
+    std::vector<uint64_t> out_ends(ends.size());
+    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+    e.Encode(p, 0, ends, out.data(), out_ends.data());
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const uint64_t begin = i ? ends[i - 1] : 0, at = i ? out_ends[i - 1] : 0;
+      std::string alone = text.substr(begin, ends[i] - begin);  // nothing behind it
+      uint64_t end = alone.size(), one_end = 0;
+      const uint64_t n = e.Encode(reinterpret_cast<const uint8_t*>(alone.data()), 0, {&end, 1}, one.data(), &one_end);
+      ASSERT_EQ(n, out_ends[i] - at) << i;
+      ASSERT_TRUE(std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(n),
+                             out.begin() + static_cast<std::ptrdiff_t>(at)))
+          << i;
+    }
+  }
+}
+
+TEST(ByteTable, NumbersDistinctValuesOfAnyLength) {
+  write::ByteTable table;
+  std::string all = "0123456789abcdefghijklmnopqrstuvwxyz";
+  for (int round = 0; round < 2; ++round) {
+    int32_t next = 0;
+    for (size_t n = 0; n <= all.size(); ++n) {
+      for (size_t room : {size_t{0}, all.size()}) EXPECT_EQ(table.Insert({all.data(), n}, room), next) << n;
+      std::string other = all.substr(0, n);
+      if (n > 0) {
+        other.back() = '#';
+        EXPECT_EQ(table.Insert(other), next + 1) << n;
+        ++next;
+      }
+      ++next;
+    }
+  }
+  for (int32_t i = 0; i < table.size(); ++i) EXPECT_EQ(table.Insert(table.at(i)), i);
+}
+
+TEST(Recycle, BlocksComeBack) {
+  void* first = write::TakeBlock(1 << 20);
+  write::GiveBlock(first);
+  EXPECT_GE(write::KeptBytes(), size_t{1} << 20);
+  void* again = write::TakeBlock((1 << 20) - 5000);
+  EXPECT_EQ(again, first);
+  write::GiveBlock(again);
+  std::vector<void*> many;
+  for (int i = 0; i < 100; ++i) many.push_back(write::TakeBlock(1 << 20));
+  for (void* p : many) write::GiveBlock(p);
+  EXPECT_LE(write::KeptBytes(), write::kMostKept);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Dictionaries: the byte-string table, Arrow dictionary arrays brought to one numbering, and dictionaries of one page.
+// Dictionaries: Arrow dictionary arrays brought to one numbering, and dictionaries of one page.
 #include <arrow/array.h>
 #include <arrow/util/bit_util.h>
 
@@ -9,42 +9,9 @@ namespace pilum::write {
 
 namespace {
 constexpr size_t kCompressFrom = 128;              // bytes of a dictionary
+constexpr int kSmallLevel = 17;                    // of zstd
 constexpr size_t kCompressUpTo = size_t{1} << 30;  // what readers take for sure
 }  // namespace
-
-int32_t ByteTable::Insert(std::string_view v) {
-  if (slots_.size() < 2 * (ends_.size() + 1)) Grow();
-  uint64_t h = HashBytes(v.data(), v.size());
-  size_t mask = slots_.size() - 1;
-  for (size_t i = h & mask;; i = (i + 1) & mask) {
-    int32_t id = slots_[i];
-    if (id < 0) {
-      slots_[i] = size();
-      Append(&bytes_, v.data(), v.size());
-      ends_.push_back(bytes_.size());
-      hashes_.push_back(h);
-      return size() - 1;
-    }
-    if (hashes_[static_cast<size_t>(id)] == h && at(id) == v) return id;
-  }
-}
-
-void ByteTable::Grow() {
-  slots_.assign(std::max<size_t>(64, slots_.size() * 2), -1);
-  size_t mask = slots_.size() - 1;
-  for (size_t id = 0; id < hashes_.size(); ++id) {
-    size_t i = hashes_[id] & mask;
-    while (slots_[i] >= 0) i = (i + 1) & mask;
-    slots_[i] = static_cast<int32_t>(id);
-  }
-}
-
-void ByteTable::Clear() {
-  bytes_.clear();
-  ends_.clear();
-  hashes_.clear();
-  slots_.clear();
-}
 
 namespace {
 
@@ -119,14 +86,62 @@ Status AppendDictionaryKeys(ValueStore* store, const LevelWalk& walk) {
   return Status::OK();
 }
 
-std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t cap) {
-  constexpr uint64_t kProbe = 32768;  // after so many valid values, nearly all distinct means: will not pay
+namespace {
+
+// Values of a page of slots of varying or of one width.
+struct SlotValues {
+  explicit SlotValues(const PageContext& page)
+      : values(*page.slice.values),
+        first(page.slice.first_slot),
+        nulls(page.null_slot.empty() ? nullptr : page.null_slot.data()),
+        text(reinterpret_cast<const char*>(values.bytes.data())),
+        width(page.kind().kind == ValueKind::kVariable ? 0 : page.kind().width) {}
+  bool null(uint64_t i) const { return nulls && nulls[i]; }
+  std::string_view at(uint64_t i) const {
+    return width ? std::string_view(text + (first + i) * width, width) : values.Variable(first + i);
+  }
+  // Bytes that may be read from `v` on.
+  size_t readable(std::string_view v) const { return static_cast<size_t>(text + values.bytes.size() - v.data()); }
+  const ValueStore& values;
+  uint64_t first;
+  const uint8_t* nulls;
+  const char* text;
+  uint64_t width;
+};
+
+// A dictionary of at most `cap` values would show in a sample: blocks of neighbours at even distances, so that equal
+// values are met whether they lie side by side or anywhere. False: four times as many distinct values, or more.
+bool MayRepeat(const SlotValues& v, uint64_t slots, uint64_t cap) {
+  constexpr uint64_t kBlocks = 64, kBlock = 64, kSample = kBlocks * kBlock;
+  if (slots < 4 * kSample) return true;
+  std::vector<uint64_t> table(4 * kSample);
+  uint64_t seen = 0, again = 0;
+  for (uint64_t b = 0; b < kBlocks; ++b) {
+    const uint64_t at = slots / kBlocks * b;
+    for (uint64_t i = at; i < at + kBlock; ++i) {
+      if (v.null(i)) continue;
+      const std::string_view value = v.at(i);
+      const uint64_t h = HashBytes(value.data(), value.size()) | 1;
+      size_t k = (h >> 20) % table.size();
+      while (table[k] != 0 && table[k] != h) k = (k + 1) % table.size();
+      again += table[k] == h;
+      table[k] = h;
+      ++seen;
+    }
+  }
+  const uint64_t distinct = seen - again;
+  if (distinct > cap) return false;
+  return 2 * distinct < seen || 8 * again * cap >= seen * seen;
+}
+
+}  // namespace
+
+std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t cap, uint64_t max_bytes) {
   const PageSlice& s = page.slice;
-  const ValueStore& v = *s.values;
-  const LeafKind& kind = page.kind();
   PageDictionary out;
-  out.keys.resize(s.slots);
-  if (kind.kind == ValueKind::kDictionary) {
+  if (page.kind().kind == ValueKind::kDictionary) {
+    const ValueStore& v = *s.values;
+    out.keys.resize(s.slots);
     std::vector<int32_t> local(static_cast<size_t>(v.table.size()), -1);
     for (uint64_t i = 0; i < s.slots; ++i) {
       int32_t k = v.keys[s.first_slot + i];
@@ -137,40 +152,39 @@ std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t 
     }
     return out;
   }
-  const uint8_t* nulls = page.null_slot.empty() ? nullptr : page.null_slot.data();
-  uint64_t seen = 0;
-  const char* text = reinterpret_cast<const char*>(v.bytes.data());
+  const SlotValues values(page);
+  if (!MayRepeat(values, s.slots, cap)) return std::nullopt;
+  out.keys.resize(s.slots);
+  int32_t distinct = 0;
   for (uint64_t i = 0; i < s.slots; ++i) {
-    if (nulls && nulls[i]) {
-      out.keys[i] = 0;
-      continue;
-    }
-    uint64_t slot = s.first_slot + i;
-    uint64_t begin = kind.kind == ValueKind::kVariable ? (slot ? v.ends[slot - 1] : 0) : slot * kind.width;
-    uint64_t end = kind.kind == ValueKind::kVariable ? v.ends[slot] : begin + kind.width;
-    out.keys[i] = out.items.Insert({text + begin, end - begin});
-    auto distinct = static_cast<uint64_t>(out.items.size());
-    if (distinct > cap || (++seen == kProbe && distinct * 100 > kProbe * 92)) return std::nullopt;
+    out.keys[i] = 0;
+    if (values.null(i)) continue;
+    const std::string_view value = values.at(i);
+    const int32_t key = out.keys[i] = out.items.Insert(value, values.readable(value));
+    if (key < distinct) continue;
+    ++distinct;
+    if (static_cast<uint64_t>(distinct) > cap || out.items.data_bytes() > max_bytes) return std::nullopt;
   }
   return out;
 }
 
 namespace {
 // The block within general compression where the version has it and it is smaller.
-BufferPtr CompressedBlock(const PageContext& page, Bytes block, CodecDesc* desc) {
-  const GeneralScheme scheme{page.hints->dict_compression.value_or(Compression::kLz4),
-                             page.hints->dict_compression_level};
+Result<BufferPtr> CompressedBlock(const PageContext& page, Bytes block, CodecDesc* desc) {
+  GeneralScheme scheme{page.hints->dict_compression.value_or(page.small() ? Compression::kZstd : Compression::kLz4),
+                       page.hints->dict_compression_level};
+  if (page.small() && !scheme.level) scheme.level = kSmallLevel;
   const bool asked = scheme.scheme != Compression::kNone && page.version != FileVersion::kV2_1;
   if (!asked || block.size() < kCompressFrom || block.size() > kCompressUpTo) return ToBuffer(std::move(block));
   Bytes small;
-  AppendCompressed(scheme, block.data(), block.size(), &small);
+  PILUM_RETURN_NOT_OK(AppendCompressed(scheme, block.data(), block.size(), &small));
   if (small.size() >= block.size()) return ToBuffer(std::move(block));
   *desc = GeneralCodec(scheme, std::move(*desc));
   return ToBuffer(std::move(small));
 }
 }  // namespace
 
-BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, CodecDesc* desc) {
+Result<BufferPtr> DictionaryBlock(const PageContext& page, const ByteTable& items, CodecDesc* desc) {
   const LeafKind& kind = page.kind();
   const arrow::DataType* type = kind.kind == ValueKind::kDictionary ? &StorageOf(*kind.dict_value) : nullptr;
   bool large = type ? arrow::is_large_binary_like(type->id()) : kind.large;
@@ -191,7 +205,12 @@ BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, Codec
   }
   // Block form of `variable`: width of an offset in bits, start of the data, offsets from 0, data.
   uint64_t width = large ? 8 : 4;
-  auto number = [&](uint64_t x) { Append(&out, &x, width); };
+  auto number = [&](uint64_t x) {
+    if (width == 8)
+      AppendInt<uint64_t>(&out, x);
+    else
+      AppendInt<uint32_t>(&out, static_cast<uint32_t>(x));
+  };
   CodecDesc offsets;
   offsets.kind = CodecKind::kFlat;
   offsets.bits = width * 8;

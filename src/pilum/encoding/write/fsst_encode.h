@@ -40,34 +40,44 @@ class FsstEncoder {
  private:
   friend class FsstTrainer;
   struct Lane;
-  bool Step(Lane* lane, const uint64_t* ends, uint64_t* out_ends) const;
-  // What a lookup gives: code, length of the match, and whether the byte itself follows (an escape).
+  // What a lookup gives, in one word: bits 0..5 the shift that leaves of a word what the symbol covers, 6 whether the
+  // byte itself follows (an escape), 8..15 the code, 16..23 that byte, 24..31 the bytes covered.
   struct Match {
-    uint8_t code = 255, length = 1, escape = 1, unused = 0;
+    uint64_t bits = 0;
+    uint8_t code() const { return static_cast<uint8_t>(bits >> 8); }
+    uint64_t length() const { return bits >> 24; }
+    uint64_t escape() const { return bits >> 6 & 1; }
   };
+  static uint64_t MatchOf(const FsstSymbol& symbol, uint8_t code) {
+    return uint64_t{symbol.length} << 24 | uint64_t{code} << 8 | (64u - 8u * symbol.length) % 64;
+  }
+  static uint32_t EscapeOf(uint64_t byte) { return 1u << 24 | static_cast<uint32_t>(byte) << 16 | 255u << 8 | 1u << 6; }
   // Two symbols of 3 bytes or more whose first three bytes share a hash, the longer one first. A symbol fits where
   // (word ^ bytes) << shift is zero; one that is not there has bytes that never come here.
   struct Bucket {
     uint64_t bytes[2];
-    uint8_t shift[2];
-    Match match[2];
+    uint64_t match[2];
   };
-  static constexpr uint64_t kBuckets = 2048;
-  static uint64_t Hash(uint64_t word) { return ((word & 0xFFFFFF) * 2971215073u >> 15) % kBuckets; }
+  static constexpr int kBucketBits = 10;
+  static constexpr uint64_t kBuckets = uint64_t{1} << kBucketBits;
+  // The product keeps nothing of the bytes above the third.
+  static uint64_t Hash(uint64_t word) { return (word * (uint64_t{2971215073} << 40)) >> (64 - kBucketBits); }
   bool Put(const FsstSymbol& symbol, uint8_t code);  // false: no room in its bucket
-  Match Find(uint64_t word) const {                  // eight bytes are there
-    const Bucket& b = buckets_[Hash(word)];
-    Match m = short_[word & 0xFFFF];
-    if ((word ^ b.bytes[1]) << b.shift[1] == 0) m = b.match[1];
-    if ((word ^ b.bytes[0]) << b.shift[0] == 0) m = b.match[0];
-    return m;
-  }
+  template <bool kLong>
+  Match Find(uint64_t word) const;                      // eight bytes are there
   Match FindShort(uint64_t word, uint64_t room) const;  // `room` < 8 bytes are there
+  template <bool kLong>
+  bool Step(Lane* lane, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
+  bool NextValue(Lane* lane, uint64_t length, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
+  uint8_t* EncodeValue(const uint8_t* p, const uint8_t* end, uint8_t* o) const;
+  template <bool kLong>
+  void RunLanes(std::span<Lane> lanes, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
 
   std::vector<FsstSymbol> symbols_;
-  std::vector<Match> short_;   // by the next two bytes: a symbol of two bytes, else of one, else an escape
-  std::vector<Match> single_;  // by the next byte
+  std::vector<uint32_t> short_;   // by the next two bytes: a symbol of two bytes, else of one, else an escape
+  std::vector<uint32_t> single_;  // by the next byte
   std::vector<Bucket> buckets_;
+  bool any_long_ = false;  // a symbol of 3 bytes or more
 };
 
 }  // namespace pilum::write

@@ -5,19 +5,21 @@ namespace pilum::write {
 
 namespace {
 
-constexpr uint64_t kSampleBytes = 32 << 10;
-constexpr uint64_t kPieceBytes = 256;    // values are taken at each sampled place until they are so many bytes
-constexpr uint64_t kLongestPiece = 512;  // of one value
+constexpr uint64_t kSampleBytes = 32 << 10;  // to make a table from
+constexpr uint64_t kTrialBytes = 8 << 10;    // to try one on: other places
+constexpr double kWorse = 1.02;              // times what it left of its first page's: another is made
+constexpr uint64_t kPieceBytes = 256;        // values are taken at each sampled place until they are so many bytes
+constexpr uint64_t kLongestPiece = 512;      // of one value
 
-// Pieces of values at even distances in the page's bytes.
-std::vector<std::string_view> Sample(const PageContext& page) {
+// Pieces of values at even distances in the page's bytes, the first so many bytes from its start.
+std::vector<std::string_view> Sample(const PageContext& page, uint64_t sample_bytes, uint64_t start) {
   const PageSlice& s = page.slice;
   const ValueStore& v = *s.values;
   const uint64_t last = s.first_slot + s.slots, base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
-  const uint64_t total = v.ends[last - 1] - base, places = kSampleBytes / kPieceBytes;
+  const uint64_t total = v.ends[last - 1] - base, places = sample_bytes / kPieceBytes;
   std::vector<std::string_view> out;
   for (uint64_t k = 0, done = base; k < places; ++k) {
-    uint64_t at = base + total / places * k + total % places * k / places;
+    uint64_t at = base + std::min(total - 1, start + total / places * k + total % places * k / places);
     if (k > 0 && at < done) continue;
     auto found = std::upper_bound(v.ends.begin() + static_cast<std::ptrdiff_t>(s.first_slot),
                                   v.ends.begin() + static_cast<std::ptrdiff_t>(last), at);
@@ -39,18 +41,33 @@ std::vector<std::string_view> Sample(const PageContext& page) {
 
 }  // namespace
 
-FsstEncoder TrainOn(const PageContext& page, uint64_t* estimate) {
-  const PageSlice& s = page.slice;
-  const std::vector<std::string_view> sample = Sample(page);
-  FsstEncoder encoder = FsstEncoder::Train(sample);
+namespace {
+double RatioOn(const FsstEncoder& encoder, std::span<const std::string_view> sample) {
   uint64_t plain = 0;
   for (std::string_view piece : sample) plain += piece.size();
+  return plain ? static_cast<double>(encoder.EncodedBytes(sample)) / static_cast<double>(plain) : 1;
+}
+}  // namespace
+
+std::shared_ptr<const FsstEncoder> SymbolsFor(const PageContext& page, uint64_t* estimate) {
+  const PageSlice& s = page.slice;
+  SymbolMemory& memory = *page.symbols;
   const uint64_t total =
       s.values->ends[s.first_slot + s.slots - 1] - (s.first_slot ? s.values->ends[s.first_slot - 1] : 0);
-  const double ratio = plain ? static_cast<double>(encoder.EncodedBytes(sample)) / static_cast<double>(plain) : 1;
+  const std::vector<std::string_view> trial = Sample(page, kTrialBytes, total / (kSampleBytes / kPieceBytes) / 2);
+  double ratio = memory.encoder ? RatioOn(*memory.encoder, trial) : 1;
+  if (!memory.encoder || ratio > memory.ratio * kWorse) {
+    auto fresh = std::make_shared<const FsstEncoder>(FsstEncoder::Train(Sample(page, kSampleBytes, 0)));
+    const double better = RatioOn(*fresh, trial);
+    if (!memory.encoder || better * kWorse < ratio) {
+      memory.encoder = std::move(fresh);
+      ratio = better;
+    }
+    memory.ratio = ratio;
+  }
   *estimate = static_cast<uint64_t>(static_cast<double>(total) * ratio) + s.slots * (page.kind().large ? 8 : 4) +
               FsstEncoder::kTableBytes;
-  return encoder;
+  return memory.encoder;
 }
 
 EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder) {

@@ -50,10 +50,55 @@ CodecDesc ValueCodec(const PageContext& page) {
 BufferPtr RowIndex(const std::vector<uint64_t>& starts) {
   uint64_t total = starts.back();
   uint64_t width = total <= 0xFF ? 1 : total <= 0xFFFF ? 2 : total <= 0xFFFFFFFF ? 4 : 8;
-  Bytes out;
-  out.reserve(starts.size() * width);
-  for (uint64_t s : starts) Append(&out, &s, width);
+  Bytes out(starts.size() * width);
+  uint8_t* p = out.data();
+  auto fill = [&]<typename T>(T) {
+    for (uint64_t s : starts) {
+      StoreLE<T>(p, static_cast<T>(s));
+      p += sizeof(T);
+    }
+  };
+  switch (width) {
+    case 1: fill(uint8_t{}); break;
+    case 2: fill(uint16_t{}); break;
+    case 4: fill(uint32_t{}); break;
+    default: fill(uint64_t{}); break;
+  }
   return ToBuffer(std::move(out));
+}
+
+// A value of any length per event, each behind its length: sized first, then written without looking back.
+template <typename Length>
+void ZipVariable(const PageContext& page, size_t word_width, uint32_t bits_def, Bytes* data,
+                 std::vector<uint64_t>* starts) {
+  const PageSlice& s = page.slice;
+  const ValueStore& v = *s.values;
+  const uint8_t first_list = page.FirstListCode(), start_level = static_cast<uint8_t>(page.plan->max_rep);
+  const uint64_t base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
+  const uint64_t bytes = s.slots ? v.ends[s.first_slot + s.slots - 1] - base : 0;
+  data->resize(s.events * word_width + page.num_valid * sizeof(Length) + bytes);  // nulls have no bytes
+  uint8_t* const begin = data->data();
+  uint8_t* out = begin;
+  const uint64_t* end = v.ends.data() + s.first_slot;
+  const uint8_t* value = v.bytes.data() + base;
+  for (uint64_t e = 0; e < s.events; ++e) {
+    const uint8_t code = s.def[e], rep = s.rep ? s.rep[e] : start_level;
+    if (rep == start_level) starts->push_back(static_cast<uint64_t>(out - begin));
+    if (word_width) {
+      const uint32_t word = (page.rep.present ? static_cast<uint32_t>(rep) << bits_def : 0u) | page.def.map[code];
+      std::memcpy(out, &word, word_width);
+      out += word_width;
+    }
+    if (code >= first_list) continue;  // no slot
+    const uint8_t* next = v.bytes.data() + *end++;
+    if (code != 0) continue;
+    const auto length = static_cast<size_t>(next - value);
+    StoreLE<Length>(out, static_cast<Length>(length));
+    std::memcpy(out + sizeof(Length), value, length);
+    out += sizeof(Length) + length;
+    value = next;
+  }
+  starts->push_back(static_cast<uint64_t>(out - begin));
 }
 
 }  // namespace
@@ -85,8 +130,15 @@ EncodedPage FullZipPage(const PageContext& page) {
   std::vector<uint64_t> starts;
   if (indexed) starts.reserve(page.slice.rows + 1);
   Bytes data;
-  data.reserve(page.slice.events * word_width +
-               (variable ? page.slice.slots * length_width : page.slice.slots * value_bytes));
+  if (variable) {
+    if (kind.large)
+      ZipVariable<uint64_t>(page, word_width, l.bits_def, &data, &starts);
+    else
+      ZipVariable<uint32_t>(page, word_width, l.bits_def, &data, &starts);
+    out.buffers = {ToBuffer(std::move(data)), RowIndex(starts)};
+    return out;
+  }
+  data.reserve(page.slice.events * word_width + page.slice.slots * value_bytes);
   uint64_t slot = page.slice.first_slot;
   if (!indexed && word_width == 0 && validity.empty()) {  // the plain array
     Append(&data, v.bytes.data() + slot * value_bytes, page.slice.slots * value_bytes);
@@ -101,14 +153,6 @@ EncodedPage FullZipPage(const PageContext& page) {
       Append(&data, &word, word_width);
     }
     if (code >= first_list) continue;  // no slot
-    if (variable) {
-      uint64_t begin = slot ? v.ends[slot - 1] : 0, length = v.ends[slot] - begin;
-      ++slot;
-      if (code != 0) continue;
-      Append(&data, &length, length_width);
-      Append(&data, v.bytes.data() + begin, length);
-      continue;
-    }
     for (const auto& [layer, per_slot] : validity)
       AppendBits(v.item_valid[layer].data() + slot * per_slot, per_slot, &data);
     uint64_t width = kind.kind == ValueKind::kBool ? 1 : kind.width;

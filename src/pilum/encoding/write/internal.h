@@ -23,35 +23,13 @@
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/page_writer.h"
 #include "pilum/encoding/write/fsst_encode.h"
+#include "pilum/encoding/write/vec.h"
 
 namespace pilum::write {
 
 inline constexpr char kNotUtf8[] = "text that is not UTF-8; convert it, or write the column as binary";
 
-// Growing bytes without the zero fill that std::vector does on resize.
-template <typename T>
-struct NoInit : std::allocator<T> {
-  template <typename U>
-  struct rebind {
-    using other = NoInit<U>;
-  };
-  template <typename U, typename... A>
-  void construct(U* p, A&&... a) {
-    if constexpr (sizeof...(A) == 0)
-      ::new (static_cast<void*>(p)) U;
-    else
-      ::new (static_cast<void*>(p)) U(std::forward<A>(a)...);
-  }
-};
-template <typename T>
-using Vec = std::vector<T, NoInit<T>>;
-using Bytes = Vec<uint8_t>;
-
-inline void Append(Bytes* out, const void* p, size_t n) {
-  size_t at = out->size();
-  out->resize(at + n);
-  if (n) std::memcpy(out->data() + at, p, n);
-}
+inline void Append(Bytes* out, const void* p, size_t n) { out->append(static_cast<const uint8_t*>(p), n); }
 inline void PadTo(Bytes* out, size_t multiple, uint8_t fill, size_t start = 0) {
   while ((out->size() - start) % multiple != 0) out->push_back(fill);
 }
@@ -114,9 +92,18 @@ struct LevelStream {
   // larger than inline packing).
   CodecDesc codec;
   int width = 0;
-  void ChooseCodec();
+  bool runs = false;  // 2.2: block form of rle
+  bool zstd = false;  // around that, as `codec` says
+  // `runs_from`: runs are taken where the packed form is so many times as large, or more; 0: never.
+  void ChooseCodec(double runs_from);
+  // zstd on top where chunks of `chunk` levels shrink by it.
+  Status TryGeneral(uint64_t chunk);
   // Levels [begin, end) in the chosen form.
-  void Append(uint64_t begin, uint64_t end, Bytes* out) const;
+  Status Append(uint64_t begin, uint64_t end, Bytes* out) const;
+
+ private:
+  void AppendPlain(uint64_t begin, uint64_t end, Bytes* out) const;
+  void AppendRuns(uint64_t begin, uint64_t end, Bytes* out) const;
 };
 
 // ---- values ----------------------------------------------------------------------------------------------------
@@ -144,7 +131,8 @@ struct LeafKind {
 // Distinct byte strings in order of first occurrence.
 class ByteTable {
  public:
-  int32_t Insert(std::string_view v);  // its number
+  // Its number. `readable`: bytes that may be read from its first on, if more than its own.
+  int32_t Insert(std::string_view v, size_t readable = 0);
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
   std::string_view at(int32_t i) const {
     uint64_t b = i ? ends_[i - 1] : 0;
@@ -154,9 +142,15 @@ class ByteTable {
   void Clear();
 
  private:
+  struct Key {  // up to 16 bytes: all of them; longer: a hash
+    uint64_t a, b;
+    uint32_t length, hash;
+  };
+  static Key KeyOf(std::string_view v, size_t readable);
   void Grow();
   Bytes bytes_;
-  Vec<uint64_t> ends_, hashes_;
+  Vec<uint64_t> ends_;
+  Vec<Key> keys_;
   std::vector<int32_t> slots_;
 };
 uint64_t HashBytes(const void* p, size_t n);
@@ -197,12 +191,30 @@ struct PageSlice {
   const ValueStore* values = nullptr;
 };
 
+// The table of symbols that a column used last, and how well it did when it was made: the next page tries it first.
+struct SymbolMemory {
+  std::shared_ptr<const FsstEncoder> encoder;
+  double ratio = 1;
+};
+
+// What stays the same over the pages of a column, and what one page leaves to the next.
+struct ColumnSetup {
+  const LeafColumn* column = nullptr;
+  EncodingHints hints;
+  LevelPlan plan;
+  FileVersion version = FileVersion::kV2_2;
+  WriteProfile profile = WriteProfile::kBalanced;
+  SymbolMemory symbols;
+};
+
 // What every layout needs to know of the page, worked out once.
 struct PageContext {
   const LeafColumn* column = nullptr;
   const EncodingHints* hints = nullptr;
   const LevelPlan* plan = nullptr;
   FileVersion version = FileVersion::kV2_2;
+  WriteProfile profile = WriteProfile::kBalanced;
+  SymbolMemory* symbols = nullptr;
   PageSlice slice;
   std::vector<RepDefLayer> layers;
   LevelStream rep, def;
@@ -211,6 +223,9 @@ struct PageContext {
   std::optional<CodecDesc> wrap;   // what has been done to each variable value: around kVariable
   const LeafKind& kind() const { return slice.values->kind; }
   bool large_chunks() const { return version != FileVersion::kV2_1; }
+  bool small() const { return profile == WriteProfile::kSmall; }
+  // What one chunk may take: what a 2.1 chunk word can say, kept in 2.2 unless more is asked for.
+  uint64_t chunk_room() const;
   void SlotLevels();              // fills null_slot
   uint8_t FirstListCode() const;  // events with a code from here on have no slot; 255 without lists
 };
@@ -222,37 +237,42 @@ struct EncodedValues {
 // The page with these values in place of its own; `values` must outlive it.
 PageContext WithValues(PageContext page, const EncodedValues& values);
 CodecDesc Wrapped(const PageContext& page, CodecDesc values);
-PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
-                        FileVersion version, const PageSlice& slice);
+PageContext MakeContext(ColumnSetup* setup, const PageSlice& slice);
 
 // A page's dictionary: distinct values and one key a slot (0 at nulls).
 struct PageDictionary {
   ByteTable items;
   Vec<int32_t> keys;
 };
-// nullopt: more than `cap` distinct values, or clearly too many to pay.
-std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t cap);
+// nullopt: more than `cap` distinct values, or of `max_bytes` bytes.
+std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t cap, uint64_t max_bytes);
 // Block form of the dictionary's items, and its description.
-BufferPtr DictionaryBlock(const PageContext& page, const ByteTable& items, CodecDesc* desc);
+Result<BufferPtr> DictionaryBlock(const PageContext& page, const ByteTable& items, CodecDesc* desc);
 
 // Values of one page cut into chunks. Encode appends the buffers of slots [begin, begin + n) and records their sizes.
 class ChunkEncoder {
  public:
   virtual ~ChunkEncoder() = default;
   virtual uint64_t Preferred(uint64_t begin) const = 0;  // power of two (or all the rest) from `begin`
-  virtual void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const = 0;
+  virtual Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const = 0;
+  virtual uint64_t head_bytes(uint64_t /*n*/) const { return 0; }  // of a chunk of n: bytes unlike those behind them
   CodecDesc codec;
   uint64_t num_buffers = 1;
 };
-std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page);
+// Chunks for general compression of the `small` profile are larger: up to so many values and bytes.
+enum class ChunkSize { kUsual, kLarge };
+std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page, ChunkSize size = ChunkSize::kUsual);
 std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page);
-// Dictionary keys; codec: flat, inline bit packing or rle.
-std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, CodecKind codec);
+// Dictionary keys, which must outlive it; codec: flat, inline bit packing, rle or byte stream split.
+std::unique_ptr<ChunkEncoder> MakeIntegerChunks(const Bytes& values, uint64_t width_bytes, CodecKind codec,
+                                                ChunkSize size = ChunkSize::kUsual);
 std::unique_ptr<ChunkEncoder> MakeRunChunks(const uint8_t* values, uint64_t width_bytes, uint64_t slots);
-std::unique_ptr<ChunkEncoder> MakeSplitChunks(const PageContext& page);  // byte stream split, 4 or 8 bytes wide
+// Byte stream split, 4 or 8 bytes wide.
+std::unique_ptr<ChunkEncoder> MakeSplitChunks(const uint8_t* values, uint64_t width_bytes, uint64_t slots,
+                                              ChunkSize size = ChunkSize::kUsual);
 // Runs that MakeRunChunks writes, or `give_up` where there are as many or more.
 uint64_t RunsOf(const uint8_t* values, uint64_t width_bytes, uint64_t n, uint64_t give_up);
-std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page);
+std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page, ChunkSize size = ChunkSize::kUsual);
 std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page);
 
 // ---- general compression (general.cc) --------------------------------------------------------------------------
@@ -260,19 +280,35 @@ std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page);
 struct GeneralScheme {
   Compression scheme = Compression::kZstd;
   std::optional<int> level;
+  bool quick = false;  // zstd: see general.cc
+  bool split = false;  // zstd: offsets and bytes in blocks of their own
 };
 CodecDesc GeneralCodec(const GeneralScheme& scheme, CodecDesc values);
 // The bytes behind their size.
-void AppendCompressed(const GeneralScheme& scheme, const uint8_t* in, size_t n, Bytes* out);
+Status AppendCompressed(const GeneralScheme& scheme, const uint8_t* in, size_t n, Bytes* out, size_t head = 0);
 // The first buffer of each of `inner`'s chunks compressed; `inner` must outlive it.
 std::unique_ptr<ChunkEncoder> MakeGeneralChunks(const ChunkEncoder& inner, const GeneralScheme& scheme);
 // Each value compressed by itself.
-EncodedValues CompressValues(const PageContext& page, const GeneralScheme& scheme);
+Result<EncodedValues> CompressValues(const PageContext& page, const GeneralScheme& scheme);
+
+// A way to store a page's values in large compressed chunks.
+struct CompressedWay {
+  PageContext* page;
+  std::unique_ptr<ChunkEncoder> chunks;
+  int level;
+  std::string_view name;
+};
+// The one that does best on a sample, in full, in place of `out` if it is smaller.
+Status TryLargeChunks(std::vector<CompressedWay> ways, const PageDictionary* dictionary, Choice* choice,
+                      EncodedPage* out);
+// Replaces `best` where the other is smaller, and says so in `choice`.
+void Contend(EncodedPage other, std::string_view name, EncodedPage* best, Choice* choice);
 
 // ---- symbols (fsst_values.cc) ----------------------------------------------------------------------------------
 
-// The table for the page's values, and what they would take with it, offsets and table included.
-FsstEncoder TrainOn(const PageContext& page, uint64_t* estimate);
+// The table for the page's values: the column's last one, or where that does clearly worse than it did, a new one. And
+// what the values would take with it, offsets and table included.
+std::shared_ptr<const FsstEncoder> SymbolsFor(const PageContext& page, uint64_t* estimate);
 EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder);
 
 bool HasItemNulls(const PageContext& page, size_t layer);
@@ -280,15 +316,20 @@ CodecDesc FixedSizeListCodec(const PageContext& page);
 
 // Does the page fit the mini-block grammar (chunks of 32 KiB, at most 65,535 levels, two values or more)?
 enum class ChunkFit { kFits, kTooWide, kTooManyLevels };
-ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
-                       EncodedPage* out);
+Result<ChunkFit> MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
+                               EncodedPage* out);
+// `example`: a valid slot, where there is one.
+PageStats StatsOf(const PageContext& page, uint64_t* example);
+// Sizes of `n` values of 1, 2, 4 or 8 bytes, bit-packed and in runs.
+void MeasureFixed(const uint8_t* values, uint64_t width, uint64_t n, PageStats* st);
+
 EncodedPage FullZipPage(const PageContext& page);
+EncodedPage BlobPage(const PageContext& page);
 EncodedPage NullPage(const PageContext& page);
 EncodedPage ConstantPage(const PageContext& page, uint64_t example_slot);
 
 // Encodes the slice, cutting it at row bounds where one page cannot hold it.
-Status EncodeSlice(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,
-                   const PageSlice& slice, std::vector<EncodedPage>* out);
+Status EncodeSlice(ColumnSetup* setup, const PageSlice& slice, std::vector<EncodedPage>* out);
 
 // ---- kernels ---------------------------------------------------------------------------------------------------
 

@@ -109,27 +109,4 @@ void AppendBits(const uint8_t* flags, uint64_t n, Bytes* out) {
   p[whole] = last;
 }
 
-// A multiply-fold hash in the manner of wyhash: 16 bytes a step, good enough for tables, never stored.
-uint64_t HashBytes(const void* data, size_t n) {
-  auto fold = [](uint64_t a, uint64_t b) {
-    __uint128_t m = static_cast<__uint128_t>(a) * b;
-    return static_cast<uint64_t>(m) ^ static_cast<uint64_t>(m >> 64);
-  };
-  constexpr uint64_t k0 = 0x9E3779B97F4A7C15ULL, k1 = 0xD6E8FEB86659FD93ULL;
-  const uint8_t* p = static_cast<const uint8_t*>(data);
-  uint64_t h = n * k0 + k1;
-  for (; n >= 16; p += 16, n -= 16) h = fold(LoadLE<uint64_t>(p) ^ k0, LoadLE<uint64_t>(p + 8) ^ h);
-  uint64_t a = 0, b = 0;
-  if (n >= 8) {
-    a = LoadLE<uint64_t>(p);
-    b = LoadLE<uint64_t>(p + n - 8);
-  } else if (n >= 4) {
-    a = LoadLE<uint32_t>(p);
-    b = LoadLE<uint32_t>(p + n - 4);
-  } else if (n > 0) {
-    a = static_cast<uint64_t>(p[0]) << 16 | static_cast<uint64_t>(p[n / 2]) << 8 | p[n - 1];
-  }
-  return fold(a ^ k1, fold(b ^ h, k0));
-}
-
 }  // namespace pilum::write

@@ -1,4 +1,6 @@
 // Repetition and definition levels of one slice of rows: layer by layer from the outside in, whole runs at a time.
+#include <bit>
+
 #include <arrow/util/bit_util.h>
 #include <arrow/util/bitmap_ops.h>
 
@@ -229,9 +231,16 @@ std::array<uint64_t, 256> CountCodes(const uint8_t* codes, uint64_t n) {
 
 }  // namespace
 
-PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan,
-                        FileVersion version, const PageSlice& slice) {
-  PageContext page{column, hints, plan, version, slice, {}, {}, {}, 0, {}, {}};
+PageContext MakeContext(ColumnSetup* setup, const PageSlice& slice) {
+  PageContext page;
+  page.column = setup->column;
+  page.hints = &setup->hints;
+  page.plan = &setup->plan;
+  page.version = setup->version;
+  page.profile = setup->profile;
+  page.symbols = &setup->symbols;
+  page.slice = slice;
+  const LevelPlan* plan = &setup->plan;
   const std::array<uint64_t, 256> seen = CountCodes(slice.def, slice.events);
   page.num_valid = seen[0];
   int level = 0, largest = 0;
@@ -274,6 +283,12 @@ PageContext MakeContext(const LeafColumn* column, const EncodingHints* hints, co
   return page;
 }
 
+uint64_t PageContext::chunk_room() const {
+  constexpr uint64_t kUsual = 32768, kLarge = uint64_t{1} << 20;
+  if (version == FileVersion::kV2_1) return kUsual;
+  return small() || hints->minichunk_size.value_or(0) > kUsual ? kLarge : kUsual;
+}
+
 uint8_t PageContext::FirstListCode() const {
   for (const CodeLayer& l : plan->layers) {
     if (l.is_list) return l.null_code;
@@ -291,31 +306,106 @@ void PageContext::SlotLevels() {
   }
 }
 
-void LevelStream::ChooseCodec() {
-  width = 0;
-  while ((max_level >> width) != 0) ++width;
+namespace {
+
+// Runs of equal codes as chunks write them, a little less where a chunk cuts one.
+uint64_t CountRuns(const uint8_t* codes, uint64_t n, uint64_t give_up) {
+  uint64_t runs = 0;
+  for (uint64_t i = 0; i < n && runs < give_up; ++runs) {
+    const uint64_t limit = std::min(n, i + 255);
+    const uint8_t code = codes[i];
+    while (++i < limit && codes[i] == code) {
+    }
+  }
+  return runs;
+}
+
+CodecDesc FlatCodec(uint64_t bits) {
+  CodecDesc d;
+  d.kind = CodecKind::kFlat;
+  d.bits = bits;
+  return d;
+}
+
+}  // namespace
+
+void LevelStream::ChooseCodec(double runs_from) {
+  width = std::bit_width(static_cast<unsigned>(max_level));
+  runs = zstd = false;
   codec = {};
-  if (count <= 64u * static_cast<uint64_t>(width)) {  // packing pads to 1,024: no gain
-    codec.kind = CodecKind::kFlat;
-    codec.bits = 16;
+  const bool flat = count <= 64u * static_cast<uint64_t>(width);  // packing pads to 1,024: no gain
+  if (runs_from > 0 && count >= 1024) {
+    // A run takes 3 bytes, a chunk of 1,024 or more 8.
+    const double room = static_cast<double>(count * static_cast<uint64_t>(width)) / 8 / runs_from -
+                        static_cast<double>(count) / 1024 * 8;
+    const auto most = static_cast<uint64_t>(std::max(0.0, room / 3));
+    if (CountRuns(codes, count, most) < most) {
+      runs = true;
+      codec.kind = CodecKind::kRle;
+      codec.children = {FlatCodec(16), FlatCodec(8)};
+      return;
+    }
+  }
+  if (flat) {
+    codec = FlatCodec(16);
     return;
   }
   codec.kind = CodecKind::kOutOfLineBitpacking;
   codec.bits = 16;
-  CodecDesc packed;
-  packed.kind = CodecKind::kFlat;
-  packed.bits = static_cast<uint64_t>(width);
-  codec.children = {packed};
+  codec.children = {FlatCodec(static_cast<uint64_t>(width))};
 }
 
-void LevelStream::Append(uint64_t begin, uint64_t end, Bytes* out) const {
+Status LevelStream::TryGeneral(uint64_t chunk) {
+  constexpr uint64_t kSample = 8;  // chunks
+  uint64_t plain_bytes = 0, small_bytes = 0;
+  const GeneralScheme scheme{Compression::kZstd, 3};
+  const uint64_t step = std::max(chunk, count / kSample);
+  for (uint64_t at = 0; at < count; at += step) {
+    Bytes plain, small;
+    AppendPlain(at, std::min(count, at + chunk), &plain);
+    PILUM_RETURN_NOT_OK(AppendCompressed(scheme, plain.data(), plain.size(), &small));
+    plain_bytes += plain.size();
+    small_bytes += small.size();
+  }
+  zstd = small_bytes * 100 < plain_bytes * 95;
+  if (zstd) codec = GeneralCodec(scheme, std::move(codec));
+  return Status::OK();
+}
+
+Status LevelStream::Append(uint64_t begin, uint64_t end, Bytes* out) const {
+  if (!zstd) {
+    AppendPlain(begin, end, out);
+    return Status::OK();
+  }
+  Bytes plain;
+  AppendPlain(begin, end, &plain);
+  return AppendCompressed({Compression::kZstd, codec.level}, plain.data(), plain.size(), out);
+}
+
+// Block form: the bytes of the values, the values, the lengths.
+void LevelStream::AppendRuns(uint64_t begin, uint64_t end, Bytes* out) const {
+  Bytes values, lengths;
+  for (uint64_t i = begin; i < end;) {
+    const uint64_t first = i, limit = std::min(end, i + 255);
+    while (++i < limit && codes[i] == codes[first]) {
+    }
+    AppendInt<uint16_t>(&values, map[codes[first]]);
+    lengths.push_back(static_cast<uint8_t>(i - first));
+  }
+  AppendInt<uint64_t>(out, values.size());
+  out->append(values.data(), values.size());
+  out->append(lengths.data(), lengths.size());
+}
+
+void LevelStream::AppendPlain(uint64_t begin, uint64_t end, Bytes* out) const {
+  if (runs) return AppendRuns(begin, end, out);
+  const bool flat = (zstd ? codec.children[0] : codec).kind == CodecKind::kFlat;
   std::array<uint16_t, 1024> block;
   while (begin < end) {
     uint64_t n = std::min<uint64_t>(1024, end - begin);
     for (uint64_t i = 0; i < n; ++i) block[i] = map[codes[begin + i]];
     begin += n;
-    bool raw = codec.kind == CodecKind::kFlat || n <= 64u * static_cast<uint64_t>(width);
-    if (raw) {
+    if (flat || n <= 64u * static_cast<uint64_t>(width)) {
       write::Append(out, block.data(), n * 2);
       continue;
     }

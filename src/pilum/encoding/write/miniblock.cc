@@ -7,13 +7,16 @@ namespace pilum::write {
 
 namespace {
 
-constexpr uint64_t kMaxChunkBytes = 32768;  // what a 2.1 chunk word can say; kept in 2.2
-constexpr uint64_t kMaxCount = 65535;       // level counts and level bytes are u16
+constexpr uint64_t kMaxCount = 65535;  // level counts and level bytes are u16
 constexpr uint64_t kMaxChunkValues = 4096;
+constexpr uint64_t kLargeChunkValues = 32768;
+constexpr uint64_t kLargeChunkBytes = 1000 << 10;  // with headers and levels below 1 MiB
 
-uint64_t PowerBelow(uint64_t bytes_per_value) {  // largest power of two whose values take less than 8,186 bytes
-  uint64_t n = kMaxChunkValues;
-  while (n > 1 && n * bytes_per_value >= 8186) n /= 2;
+// The largest power of two whose values take less than 8,186 bytes.
+uint64_t PowerBelow(uint64_t bytes_per_value, ChunkSize size = ChunkSize::kUsual) {
+  const bool large = size == ChunkSize::kLarge;
+  uint64_t n = large ? kLargeChunkValues : kMaxChunkValues;
+  while (n > 1 && n * bytes_per_value >= (large ? kLargeChunkBytes : 8186)) n /= 2;
   return std::max<uint64_t>(n, 2);
 }
 
@@ -27,12 +30,15 @@ CodecDesc FlatCodec(uint64_t bits) {
 // Fixed-width values as they are (also rows of packed structs).
 class FlatChunks : public ChunkEncoder {
  public:
-  FlatChunks(const uint8_t* values, uint64_t width, uint64_t slots)
-      : values_(values), width_(width), slots_(slots), step_(PowerBelow(width)) {}
+  FlatChunks(const uint8_t* values, uint64_t width, uint64_t slots, ChunkSize size)
+      : values_(values), width_(width), slots_(slots), step_(PowerBelow(width, size)) {
+    codec = FlatCodec(width * 8);
+  }
   uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     write::Append(out, values_ + begin * width_, n * width_);
     sizes->push_back(n * width_);
+    return Status::OK();
   }
 
  private:
@@ -42,16 +48,20 @@ class FlatChunks : public ChunkEncoder {
 
 class BoolChunks : public ChunkEncoder {
  public:
-  BoolChunks(const uint8_t* flags, uint64_t slots) : flags_(flags), slots_(slots) { codec = FlatCodec(1); }
-  uint64_t Preferred(uint64_t begin) const override { return std::min(kMaxChunkValues, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  BoolChunks(const uint8_t* flags, uint64_t slots, ChunkSize size)
+      : flags_(flags), slots_(slots), step_(size == ChunkSize::kLarge ? kLargeChunkValues : kMaxChunkValues) {
+    codec = FlatCodec(1);
+  }
+  uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     AppendBits(flags_ + begin, n, out);
     sizes->push_back((n + 7) / 8);
+    return Status::OK();
   }
 
  private:
   const uint8_t* flags_;
-  uint64_t slots_;
+  uint64_t slots_, step_;
 };
 
 class BitpackedChunks : public ChunkEncoder {
@@ -62,10 +72,11 @@ class BitpackedChunks : public ChunkEncoder {
     codec.bits = width * 8;
   }
   uint64_t Preferred(uint64_t begin) const override { return std::min<uint64_t>(1024, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     size_t at = out->size();
     AppendInlineBitpacked(values_ + begin * width_, width_, n, out);
     sizes->push_back(out->size() - at);
+    return Status::OK();
   }
 
  private:
@@ -73,34 +84,10 @@ class BitpackedChunks : public ChunkEncoder {
   uint64_t width_, slots_;
 };
 
-// Owns the integers that another encoder reads.
-class OwningChunks : public ChunkEncoder {
- public:
-  OwningChunks(Bytes values, uint64_t width, CodecKind kind) : values_(std::move(values)) {
-    uint64_t n = values_.size() / width;
-    if (kind == CodecKind::kInlineBitpacking)
-      inner_ = std::make_unique<BitpackedChunks>(values_.data(), width, n);
-    else if (kind == CodecKind::kRle)
-      inner_ = MakeRunChunks(values_.data(), width, n);
-    else
-      inner_ = std::make_unique<FlatChunks>(values_.data(), width, n);
-    codec = kind == CodecKind::kFlat ? FlatCodec(width * 8) : inner_->codec;
-    num_buffers = inner_->num_buffers;
-  }
-  uint64_t Preferred(uint64_t begin) const override { return inner_->Preferred(begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
-    inner_->Encode(begin, n, out, sizes);
-  }
-
- private:
-  Bytes values_;
-  std::unique_ptr<ChunkEncoder> inner_;
-};
-
 // Offsets from the buffer's start, then the bytes.
 class VariableChunks : public ChunkEncoder {
  public:
-  VariableChunks(const PageContext& page)
+  VariableChunks(const PageContext& page, ChunkSize size)
       : values_(*page.slice.values),
         first_(page.slice.first_slot),
         slots_(page.slice.slots),
@@ -108,15 +95,18 @@ class VariableChunks : public ChunkEncoder {
     codec.kind = CodecKind::kVariable;
     codec.children = {FlatCodec(width_ * 8)};
     codec = Wrapped(page, std::move(codec));
-    target_ = std::clamp<uint64_t>(page.hints->minichunk_size.value_or(4096), 64, 28 * 1024);
+    const bool large = size == ChunkSize::kLarge;
+    max_values_ = large ? kLargeChunkValues : kMaxChunkValues;
+    target_ = large ? page.chunk_room() - 48 * 1024
+                    : std::clamp<uint64_t>(page.hints->minichunk_size.value_or(4096), 64, page.chunk_room() - 4096);
   }
   uint64_t Preferred(uint64_t begin) const override {
     uint64_t rest = slots_ - begin;
     uint64_t n = 2;
-    while (n * 2 <= kMaxChunkValues && n < rest && Size(begin, std::min(2 * n, rest)) <= target_) n *= 2;
+    while (n * 2 <= max_values_ && n < rest && Size(begin, std::min(2 * n, rest)) <= target_) n *= 2;
     return std::min(n, rest);
   }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     size_t start = out->size();
     uint64_t head = (n + 1) * width_, base = End(begin);
     out->resize(start + head);
@@ -131,13 +121,15 @@ class VariableChunks : public ChunkEncoder {
     write::Append(out, values_.bytes.data() + base, End(begin + n) - base);
     PadTo(out, width_, 0x48, start);
     sizes->push_back(out->size() - start);
+    return Status::OK();
   }
+  uint64_t head_bytes(uint64_t n) const override { return (n + 1) * width_; }
 
  private:
   uint64_t End(uint64_t slot) const { return first_ + slot ? values_.ends[first_ + slot - 1] : 0; }
   uint64_t Size(uint64_t begin, uint64_t n) const { return (n + 1) * width_ + End(begin + n) - End(begin); }
   const ValueStore& values_;
-  uint64_t first_, slots_, width_, target_;
+  uint64_t first_, slots_, width_, target_, max_values_;
 };
 
 // One bitmap for each list level that has null items, outermost first, then the items.
@@ -160,7 +152,7 @@ class FixedSizeListChunks : public ChunkEncoder {
     if (bits % 8 != 0) step_ = std::max<uint64_t>(step_, 8);  // chunks then begin at whole bytes of the bit stream
   }
   uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     uint64_t slot = first_ + begin;
     for (const auto& [layer, per_slot] : layers_) {
       size_t at = out->size();
@@ -175,6 +167,7 @@ class FixedSizeListChunks : public ChunkEncoder {
     else
       write::Append(out, items, n * v_.kind.width);
     sizes->push_back(out->size() - at);
+    return Status::OK();
   }
 
  private:
@@ -198,7 +191,7 @@ struct ChunkWriter {
   Bytes data, table, index;
 
   // Appends one chunk; false (and nothing appended) where it breaks a limit.
-  bool Add(uint64_t event, uint64_t event_end, uint64_t slot, uint64_t n, bool last) {
+  Result<bool> Add(uint64_t event, uint64_t event_end, uint64_t slot, uint64_t n, bool last) {
     const size_t start = data.size();
     const bool levels = page.rep.present || page.def.present;
     const uint64_t size_width = page.large_chunks() ? 4 : 2;
@@ -210,13 +203,13 @@ struct ChunkWriter {
     for (const LevelStream* s : {&page.rep, &page.def}) {
       if (!s->present) continue;
       size_t at = data.size();
-      s->Append(event, event_end, &data);
+      PILUM_RETURN_NOT_OK(s->Append(event, event_end, &data));
       level_sizes.push_back(data.size() - at);
       PadTo(&data, 8, 0xFE, start);
     }
-    chunks.Encode(slot, n, &data, &sizes);
+    PILUM_RETURN_NOT_OK(chunks.Encode(slot, n, &data, &sizes));
     PadTo(&data, 8, 0xFE, start);
-    bool ok = data.size() - start <= kMaxChunkBytes;
+    bool ok = data.size() - start <= page.chunk_room();
     for (uint64_t s : level_sizes) ok = ok && s <= kMaxCount;
     if (!ok) {
       data.resize(start);
@@ -283,13 +276,13 @@ CodecDesc FixedSizeListCodec(const PageContext& page) {
   return d;
 }
 
-std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page) {
+std::unique_ptr<ChunkEncoder> MakeFlatChunks(const PageContext& page, ChunkSize size) {
   const PageSlice& s = page.slice;
   const LeafKind& kind = page.kind();
   if (kind.kind == ValueKind::kBool)
-    return std::make_unique<BoolChunks>(s.values->bytes.data() + s.first_slot, s.slots);
-  auto out = std::make_unique<FlatChunks>(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots);
-  out->codec = FlatCodec(kind.width * 8);
+    return std::make_unique<BoolChunks>(s.values->bytes.data() + s.first_slot, s.slots, size);
+  auto out =
+      std::make_unique<FlatChunks>(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots, size);
   if (kind.packed) {
     CodecDesc packed;
     packed.kind = CodecKind::kPackedStruct;
@@ -306,22 +299,32 @@ std::unique_ptr<ChunkEncoder> MakeBitpackedChunks(const PageContext& page) {
                                            s.slots);
 }
 
-std::unique_ptr<ChunkEncoder> MakeIntegerChunks(Bytes values, uint64_t width_bytes, CodecKind codec) {
-  return std::make_unique<OwningChunks>(std::move(values), width_bytes, codec);
+std::unique_ptr<ChunkEncoder> MakeIntegerChunks(const Bytes& values, uint64_t width, CodecKind codec, ChunkSize size) {
+  const uint64_t n = values.size() / width;
+  switch (codec) {
+    case CodecKind::kInlineBitpacking: return std::make_unique<BitpackedChunks>(values.data(), width, n);
+    case CodecKind::kRle: return MakeRunChunks(values.data(), width, n);
+    case CodecKind::kByteStreamSplit: return MakeSplitChunks(values.data(), width, n, size);
+    default: return std::make_unique<FlatChunks>(values.data(), width, n, size);
+  }
 }
 
-std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page) {
-  return std::make_unique<VariableChunks>(page);
+std::unique_ptr<ChunkEncoder> MakeVariableChunks(const PageContext& page, ChunkSize size) {
+  return std::make_unique<VariableChunks>(page, size);
 }
 
 std::unique_ptr<ChunkEncoder> MakeFixedSizeListChunks(const PageContext& page) {
   return std::make_unique<FixedSizeListChunks>(page);
 }
 
-ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
-                       EncodedPage* out) {
-  page->rep.ChooseCodec();
-  page->def.ChooseCodec();
+Result<ChunkFit> MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary,
+                               EncodedPage* out) {
+  for (LevelStream* s : {&page->rep, &page->def}) {
+    if (!s->present) continue;
+    // Runs read slower than bits: only where they save half.
+    s->ChooseCodec(!page->large_chunks() ? 0 : page->small() ? 1 : 2);
+    if (page->small()) PILUM_RETURN_NOT_OK(s->TryGeneral(chunks.Preferred(0)));
+  }
   uint8_t first_list = page->FirstListCode();
   ChunkWriter writer{*page, chunks, {}, {}, {}};
   const uint64_t slots = page->slice.slots;
@@ -331,7 +334,8 @@ ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const Page
     while (true) {
       bool last = slot + n == slots;
       end = EventsEnd(*page, event, n, last, first_list);
-      if (writer.Add(event, end, slot, n, last)) break;
+      PILUM_ASSIGN_OR_RETURN(bool fits, writer.Add(event, end, slot, n, last));
+      if (fits) break;
       n = std::has_single_bit(n) ? n / 2 : std::bit_floor(n);  // all chunks but the last hold a power of two, 2 or more
       if (n >= 2) continue;
       return end - event > 1024 && page->rep.present ? ChunkFit::kTooManyLevels : ChunkFit::kTooWide;
@@ -352,7 +356,8 @@ ChunkFit MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, const Page
   out->buffers = {ToBuffer(std::move(writer.table)), ToBuffer(std::move(writer.data))};
   if (dictionary) {
     CodecDesc desc;
-    out->buffers.push_back(DictionaryBlock(*page, dictionary->items, &desc));
+    PILUM_ASSIGN_OR_RETURN(auto block, DictionaryBlock(*page, dictionary->items, &desc));
+    out->buffers.push_back(std::move(block));
     l.dictionary = desc;
     l.num_dictionary_items = static_cast<uint64_t>(dictionary->items.size());
   }

@@ -7,82 +7,6 @@ namespace pilum::write {
 
 namespace {
 
-std::string_view SlotBytes(const PageContext& page, uint64_t slot) {
-  const ValueStore& v = *page.slice.values;
-  slot += page.slice.first_slot;
-  const char* p = reinterpret_cast<const char*>(v.bytes.data());
-  if (v.kind.kind == ValueKind::kVariable) {
-    uint64_t begin = slot ? v.ends[slot - 1] : 0;
-    return {p + begin, v.ends[slot] - begin};
-  }
-  uint64_t w = v.kind.kind == ValueKind::kBool ? 1 : v.kind.width;
-  return {p + slot * w, w};
-}
-
-// All valid slots hold the same bytes? `example`: the first valid one.
-bool AllEqual(const PageContext& page, uint64_t* example) {
-  const uint8_t* nulls = page.null_slot.empty() ? nullptr : page.null_slot.data();
-  uint64_t i = 0;
-  while (nulls && nulls[i]) ++i;  // one is valid: asked only then
-  *example = i;
-  std::string_view first = SlotBytes(page, i);
-  for (++i; i < page.slice.slots; ++i) {
-    if (nulls && nulls[i]) continue;
-    if (SlotBytes(page, i) != first) return false;
-  }
-  return true;
-}
-
-// Sizes of `n` values of 1, 2, 4 or 8 bytes, bit-packed and in runs.
-void MeasureFixed(const uint8_t* values, uint64_t width, uint64_t n, PageStats* st) {
-  st->can_pack = true;
-  st->bits_per_value = width * 8;
-  st->bitpacked_bytes = InlineBitpackedBytes(values, width, n);
-  const uint64_t give_up = std::min(st->bitpacked_bytes, n * width) / (width + 1) + 1;
-  const uint64_t runs = RunsOf(values, width, n, give_up);
-  if (runs < give_up) st->runs = runs;
-}
-
-PageStats StatsOf(const PageContext& page, uint64_t* example) {
-  const LeafKind& kind = page.kind();
-  const PageSlice& s = page.slice;
-  PageStats st;
-  st.num_values = s.slots;
-  st.num_nulls = s.slots - page.num_valid;
-  if (page.num_valid == 0 || kind.kind == ValueKind::kNone) {
-    st.num_nulls = st.num_values;
-    return st;
-  }
-  st.composite = kind.packed || kind.kind == ValueKind::kFixedSizeList;
-  st.keys = kind.kind == ValueKind::kDictionary;
-  if (kind.kind == ValueKind::kVariable) {
-    const ValueStore& v = *s.values;
-    uint64_t width = kind.large ? 8 : 4;
-    uint64_t begin = s.first_slot ? v.ends[s.first_slot - 1] : 0;
-    for (uint64_t i = s.first_slot; i < s.first_slot + s.slots; ++i) {
-      st.max_length = std::max(st.max_length, v.ends[i] - (i ? v.ends[i - 1] : 0));
-    }
-    st.data_bytes = (s.slots ? v.ends[s.first_slot + s.slots - 1] - begin : 0) + width * s.slots;
-    st.variable_struct = kind.packed;
-    const arrow::Type::type id = StorageOf(*page.column->leaf->type()).id();
-    st.text = id == arrow::Type::STRING || id == arrow::Type::LARGE_STRING || id == arrow::Type::STRING_VIEW;
-  } else if (!st.keys) {
-    bool bits = kind.kind == ValueKind::kBool || kind.bool_items;
-    st.bits_per_value = kind.kind == ValueKind::kBool ? 1 : kind.bool_items ? kind.width : kind.width * 8;
-    st.max_length = (st.bits_per_value + 7) / 8;
-    st.can_pack = !bits && !st.composite && (kind.width == 1 || kind.width == 2 || kind.width == 4 || kind.width == 8);
-    if (st.can_pack) MeasureFixed(s.values->bytes.data() + s.first_slot * kind.width, kind.width, s.slots, &st);
-  }
-  for (const LevelStream* l : {&page.rep, &page.def}) {
-    if (!l->present) continue;
-    st.plain_level_bytes += 2 * l->count;
-    st.packed_level_bytes +=
-        (l->count * static_cast<uint64_t>(std::bit_width(static_cast<unsigned>(l->max_level))) + 7) / 8;
-  }
-  if (!st.composite && !st.keys) st.all_equal = AllEqual(page, example);
-  return st;
-}
-
 // Keys as integers of the column's key type, at least 32 bits for auto dictionaries.
 Bytes KeyBytes(const PageDictionary& dictionary, uint64_t width) {
   Bytes out(dictionary.keys.size() * width);
@@ -105,7 +29,7 @@ struct DictionaryPlan {
 std::optional<DictionaryPlan> PlanDictionary(const PageContext& page, PageStats* st) {
   uint64_t cap = st->keys ? UINT64_MAX : DictionaryCap(*st, *page.hints, page.version);
   if (cap == 0 || page.kind().blob) return std::nullopt;
-  auto dictionary = BuildDictionary(page, cap);
+  auto dictionary = BuildDictionary(page, cap, st->keys ? UINT64_MAX : DictionaryRoom(*st, *page.hints));
   if (!dictionary) return std::nullopt;
   DictionaryPlan plan{std::move(*dictionary), {}, st->keys ? page.kind().key_bits / 8 : 4};
   plan.keys = KeyBytes(plan.dictionary, plan.width);
@@ -129,69 +53,6 @@ std::unique_ptr<ChunkEncoder> ChunksFor(const PageContext& page, const Choice& c
   if (choice.codec != CodecKind::kRle) return MakeFlatChunks(page);
   const uint64_t width = page.kind().width;
   return MakeRunChunks(page.slice.values->bytes.data() + page.slice.first_slot * width, width, page.slice.slots);
-}
-
-// Blob pages: (position, size) rows of 16 bytes, filled in when the payloads have been stored.
-struct PendingBlobs {
-  LeafColumn column;
-  EncodingHints hints;
-  LevelPlan plan;
-  FileVersion version = FileVersion::kV2_2;
-  Bytes payload;
-  Vec<uint64_t> ends;
-  Vec<uint8_t> levels;  // definition level of each row
-};
-
-Status SealBlobs(const PendingBlobs& blobs, BlobSink* sink, EncodedPage* out) {
-  ValueStore rows;
-  rows.kind.width = 16;
-  rows.kind.packed = true;
-  rows.kind.field_bits = {64, 64};
-  rows.slots = blobs.ends.size();
-  for (size_t i = 0; i < blobs.ends.size(); ++i) {
-    uint64_t begin = i ? blobs.ends[i - 1] : 0, size = blobs.ends[i] - begin, position = 0;
-    if (size > 0) {
-      PILUM_ASSIGN_OR_RETURN(position,
-                             sink->WritePayload({reinterpret_cast<const char*>(blobs.payload.data()) + begin, size}));
-    } else if (blobs.levels[i] != 0) {
-      position = static_cast<uint64_t>(blobs.levels[i]) << 16;
-    }
-    AppendInt<uint64_t>(&rows.bytes, position);
-    AppendInt<uint64_t>(&rows.bytes, size);
-  }
-  Vec<uint8_t> def(rows.slots);
-  std::fill(def.begin(), def.end(), uint8_t{0});
-  PageSlice slice{nullptr, def.data(), rows.slots, rows.slots, 0, rows.slots, &rows};
-  PageContext page = MakeContext(&blobs.column, &blobs.hints, &blobs.plan, blobs.version, slice);
-  auto chunks = MakeFlatChunks(page);
-  EncodedPage inner;
-  if (MiniBlockPage(&page, *chunks, nullptr, &inner) != ChunkFit::kFits)
-    return Status::Invalid("blob descriptors do not fit");
-  out->buffers = std::move(inner.buffers);
-  out->layout.inner = std::make_shared<PageLayout>(std::move(inner.layout));
-  return Status::OK();
-}
-
-EncodedPage BlobPage(const PageContext& page) {
-  auto blobs = std::make_shared<PendingBlobs>();
-  blobs->column.leaf = page.column->leaf;
-  blobs->column.name = page.column->name;
-  blobs->plan = *LevelPlan::Make(blobs->column);
-  blobs->version = page.version;
-  const PageSlice& s = page.slice;
-  const ValueStore& v = *s.values;
-  uint64_t base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
-  for (uint64_t i = 0; i < s.slots; ++i) {
-    blobs->ends.push_back(v.ends[s.first_slot + i] - base);
-    blobs->levels.push_back(page.def.map[s.def[i]]);
-  }
-  Append(&blobs->payload, v.bytes.data() + base, s.slots ? blobs->ends.back() : 0);
-  EncodedPage out;
-  out.layout.kind = LayoutKind::kBlob;
-  out.layout.layers = page.layers;
-  out.choice = {LayoutKind::kBlob, CodecKind::kPackedStruct, false, {}, s.slots * 16, "blob column"};
-  out.seal = [blobs](BlobSink* sink, EncodedPage* p) { return SealBlobs(*blobs, sink, p); };
-  return out;
 }
 
 // The first half of the rows and the rest, cut at a row's first event.
@@ -218,40 +79,28 @@ bool CanZip(const LeafKind& kind) { return !kind.bool_items && kind.kind != Valu
 
 GeneralScheme SchemeOf(const PageContext& page, Compression scheme) {
   if (scheme != Compression::kZstd) return {scheme, std::nullopt};
-  // Long values that nobody asked to compress: level 1 takes a third less time than the default for 1 % more bytes.
-  if (!page.hints->compression) return {scheme, page.hints->compression_level.value_or(1)};
+  if (!page.hints->compression && !page.hints->compression_level) return {scheme, 1, true};  // long values, not asked
   return {scheme, page.hints->compression_level};
 }
 
-uint64_t ValueBytes(const EncodedPage& page) {  // of a mini-block page's chunks and a full-zip page's values
-  return static_cast<uint64_t>(page.buffers[page.layout.kind == LayoutKind::kMiniBlock ? 1 : 0]->size());
-}
-
-// Replaces `best` where the other is smaller, and says so.
-void Contend(EncodedPage other, std::string_view name, EncodedPage* best, Choice* choice) {
-  const uint64_t was = ValueBytes(*best), is = ValueBytes(other);
-  choice->why += fmt::format("; {}: {} bytes for {}{}", name, is, was, is < was ? "" : ", not taken");
-  if (is >= was) return;
-  choice->estimated_size = is;
-  *best = std::move(other);
-}
-
 // `out` holds the page as `chunks` say; takes it with general compression on top where that is smaller.
-void TryGeneral(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, std::string_view of,
-                Choice* choice, EncodedPage* out) {
-  if (choice->general == Compression::kNone) return;
+Status TryGeneral(PageContext* page, const ChunkEncoder& chunks, const PageDictionary* dictionary, std::string_view of,
+                  Choice* choice, EncodedPage* out) {
+  if (choice->general == Compression::kNone) return Status::OK();
   auto general = MakeGeneralChunks(chunks, SchemeOf(*page, choice->general));
   EncodedPage smaller;
-  if (MiniBlockPage(page, *general, dictionary, &smaller) != ChunkFit::kFits) return;
+  PILUM_ASSIGN_OR_RETURN(ChunkFit fit, MiniBlockPage(page, *general, dictionary, &smaller));
+  if (fit != ChunkFit::kFits) return Status::OK();
   Contend(std::move(smaller), fmt::format("{}{}", choice->general == Compression::kLz4 ? "lz4" : "zstd", of), out,
           choice);
+  return Status::OK();
 }
 
 struct PagePlan {
   PageStats stats;
   uint64_t example = 0;  // a valid slot
   std::optional<DictionaryPlan> dictionary;
-  std::optional<FsstEncoder> symbols;
+  std::shared_ptr<const FsstEncoder> symbols;
   Choice choice;
 };
 
@@ -259,12 +108,12 @@ PagePlan PlanPage(const PageContext& page) {
   PagePlan plan;
   plan.stats = StatsOf(page, &plan.example);
   plan.dictionary = PlanDictionary(page, &plan.stats);
-  if (WantsFsst(plan.stats, *page.hints, page.version)) {
+  if (WantsFsst(plan.stats, *page.hints, page.version, page.profile)) {
     uint64_t estimate = 0;
-    plan.symbols = TrainOn(page, &estimate);
+    plan.symbols = SymbolsFor(page, &estimate);
     plan.stats.fsst_bytes = estimate;
   }
-  plan.choice = ChooseEncoding(plan.stats, *page.hints, page.version);
+  plan.choice = ChooseEncoding(plan.stats, *page.hints, page.version, page.profile);
   if (plan.choice.layout == LayoutKind::kFullZip && !CanZip(page.kind())) {
     plan.choice.layout = LayoutKind::kMiniBlock;
     plan.choice.why += "; lists of bool are never zipped";
@@ -272,26 +121,68 @@ PagePlan PlanPage(const PageContext& page) {
   return plan;
 }
 
-ChunkFit EncodeMiniBlock(PageContext* page, PagePlan* plan, EncodedPage* out) {
+std::unique_ptr<ChunkEncoder> SplitValues(const PageContext& page, ChunkSize size) {
+  const PageSlice& s = page.slice;
+  const uint64_t width = page.kind().width;
+  return MakeSplitChunks(s.values->bytes.data() + s.first_slot * width, width, s.slots, size);
+}
+
+// What the `small` profile tries beside what has been chosen.
+std::vector<CompressedWay> WaysFor(PageContext* page, const PagePlan& plan) {
+  std::vector<CompressedWay> ways;
+  auto add = [&](auto make, std::string_view name) {
+    for (int level : {3, 17}) ways.push_back({page, make(), level, name});
+  };
+  constexpr ChunkSize kLarge = ChunkSize::kLarge;
+  if (plan.choice.dictionary) {
+    const DictionaryPlan& d = *plan.dictionary;
+    add([&] { return MakeIntegerChunks(d.keys, d.width, CodecKind::kFlat, kLarge); }, "zstd of keys");
+    if (d.width >= 4)
+      add([&] { return MakeIntegerChunks(d.keys, d.width, CodecKind::kByteStreamSplit, kLarge); }, "zstd of key bytes");
+    return ways;
+  }
+  const LeafKind& kind = page->kind();
+  switch (kind.kind) {
+    case ValueKind::kVariable: add([&] { return MakeVariableChunks(*page, kLarge); }, "zstd of many values"); break;
+    case ValueKind::kBool: add([&] { return MakeFlatChunks(*page, kLarge); }, "zstd of bits"); break;
+    case ValueKind::kFixed:
+      add([&] { return MakeFlatChunks(*page, kLarge); }, "zstd of many values");
+      if (!kind.packed && (kind.width == 4 || kind.width == 8) && page->hints->byte_stream_split.value_or(true))
+        add([&] { return SplitValues(*page, kLarge); }, "zstd of byte streams");
+      break;
+    default: break;
+  }
+  return ways;
+}
+
+bool TriesLargeChunks(const PageContext& page) {
+  return page.small() && page.large_chunks() && !page.hints->compression;
+}
+
+Result<ChunkFit> EncodeMiniBlock(PageContext* page, PagePlan* plan, EncodedPage* out) {
   Choice& choice = plan->choice;
   std::unique_ptr<ChunkEncoder> chunks;
   const PageDictionary* dictionary = nullptr;
   if (choice.dictionary) {
     DictionaryPlan& d = *plan->dictionary;
-    chunks = MakeIntegerChunks(std::move(d.keys), d.width, d.codec);
+    chunks = MakeIntegerChunks(d.keys, d.width, d.codec);
     dictionary = &d.dictionary;
   } else {
     chunks = ChunksFor(*page, choice);
   }
-  ChunkFit fit = MiniBlockPage(page, *chunks, dictionary, out);
+  PILUM_ASSIGN_OR_RETURN(ChunkFit fit, MiniBlockPage(page, *chunks, dictionary, out));
   if (fit != ChunkFit::kFits) return fit;
-  TryGeneral(page, *chunks, dictionary, "", &choice, out);
-  if (choice.split) TryGeneral(page, *MakeSplitChunks(*page), dictionary, " of byte streams", &choice, out);
+  PILUM_RETURN_NOT_OK(TryGeneral(page, *chunks, dictionary, "", &choice, out));
+  if (choice.split) {
+    auto split = SplitValues(*page, ChunkSize::kUsual);
+    PILUM_RETURN_NOT_OK(TryGeneral(page, *split, dictionary, " of byte streams", &choice, out));
+  }
+  if (TriesLargeChunks(*page)) PILUM_RETURN_NOT_OK(TryLargeChunks(WaysFor(page, *plan), dictionary, &choice, out));
   return fit;
 }
 
 // Strings with symbols: both layouts take them as they take plain ones. A page that does not shrink stays plain.
-ChunkFit EncodeSymbols(PageContext* page, PagePlan* plan, EncodedPage* out) {
+Result<ChunkFit> EncodeSymbols(PageContext* page, PagePlan* plan, EncodedPage* out) {
   const EncodedValues values = FsstValues(*page, *plan->symbols);
   const uint64_t offsets = page->slice.slots * (page->kind().large ? 8 : 4);
   if (values.store.bytes.size() + offsets + FsstEncoder::kTableBytes >= plan->stats.data_bytes) {
@@ -307,23 +198,38 @@ ChunkFit EncodeSymbols(PageContext* page, PagePlan* plan, EncodedPage* out) {
     *out = FullZipPage(encoded);
     return ChunkFit::kFits;
   }
-  ChunkFit fit = EncodeMiniBlock(&encoded, plan, out);
+  PILUM_ASSIGN_OR_RETURN(ChunkFit fit, EncodeMiniBlock(&encoded, plan, out));
+  if (fit == ChunkFit::kFits && TriesLargeChunks(*page)) {
+    std::vector<CompressedWay> plain;
+    plain.push_back({page, MakeVariableChunks(*page, ChunkSize::kLarge), 9, "zstd of many values without symbols"});
+    PILUM_RETURN_NOT_OK(TryLargeChunks(std::move(plain), nullptr, &plan->choice, out));
+  }
   if (fit != ChunkFit::kFits || plan->choice.general == Compression::kNone) return fit;
   auto plain = MakeVariableChunks(*page);  // what is compressed anyway may do better without symbols
   auto general = MakeGeneralChunks(*plain, SchemeOf(*page, plan->choice.general));
   EncodedPage other;
-  if (MiniBlockPage(page, *general, nullptr, &other) == ChunkFit::kFits) {
+  PILUM_ASSIGN_OR_RETURN(ChunkFit other_fit, MiniBlockPage(page, *general, nullptr, &other));
+  if (other_fit == ChunkFit::kFits) {
     Contend(std::move(other), "without symbols", out, &plan->choice);
   }
   return fit;
 }
 
-EncodedPage EncodeFullZip(const PageContext& page, Choice* choice) {
-  EncodedPage out = FullZipPage(page);
-  if (choice->general == Compression::kNone) return out;
-  const EncodedValues values = CompressValues(page, SchemeOf(page, choice->general));
-  Contend(FullZipPage(WithValues(page, values)), "zstd", &out, choice);
-  return out;
+// What has been compressed is taken where it is smaller; the page without is made only if it is needed.
+Result<EncodedPage> EncodeFullZip(const PageContext& page, Choice* choice) {
+  if (choice->general == Compression::kNone) return FullZipPage(page);
+  const PageSlice& s = page.slice;
+  PILUM_ASSIGN_OR_RETURN(const EncodedValues values, CompressValues(page, SchemeOf(page, choice->general)));
+  const std::string_view name = choice->general == Compression::kLz4 ? "lz4" : "zstd";
+  const uint64_t was =
+      s.values->ends[s.first_slot + s.slots - 1] - (s.first_slot ? s.values->ends[s.first_slot - 1] : 0);
+  const bool smaller = values.store.bytes.size() < was;
+  choice->why +=
+      fmt::format("; {}: {} bytes for {}{}", name, values.store.bytes.size(), was, smaller ? "" : ", not taken");
+  choice->alternatives.push_back({std::string(name), values.store.bytes.size()});
+  if (!smaller) return FullZipPage(page);
+  choice->estimated_size = values.store.bytes.size();
+  return FullZipPage(WithValues(page, values));
 }
 
 // False: too many levels for one page of chunks.
@@ -341,11 +247,11 @@ Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
   }
   ChunkFit fit = ChunkFit::kFits;
   if (choice.codec == CodecKind::kFsst) {
-    fit = EncodeSymbols(page, &plan, out);
+    PILUM_ASSIGN_OR_RETURN(fit, EncodeSymbols(page, &plan, out));
   } else if (choice.layout == LayoutKind::kMiniBlock) {
-    fit = EncodeMiniBlock(page, &plan, out);
+    PILUM_ASSIGN_OR_RETURN(fit, EncodeMiniBlock(page, &plan, out));
   } else {
-    *out = EncodeFullZip(*page, &choice);
+    PILUM_ASSIGN_OR_RETURN(*out, EncodeFullZip(*page, &choice));
   }
   if (fit == ChunkFit::kTooManyLevels && page->slice.rows > 1) return false;
   if (fit != ChunkFit::kFits) {
@@ -360,7 +266,7 @@ Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
               compress ? Compression::kZstd : Compression::kNone,
               {},
               choice.why + "; does not fit chunks of 32 KiB"};
-    *out = EncodeFullZip(*page, &choice);
+    PILUM_ASSIGN_OR_RETURN(*out, EncodeFullZip(*page, &choice));
   }
   out->choice = std::move(choice);
   return true;
@@ -368,9 +274,8 @@ Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
 
 }  // namespace
 
-Status EncodeSlice(const LeafColumn* column, const EncodingHints* hints, const LevelPlan* plan, FileVersion version,
-                   const PageSlice& slice, std::vector<EncodedPage>* out) {
-  PageContext page = MakeContext(column, hints, plan, version, slice);
+Status EncodeSlice(ColumnSetup* setup, const PageSlice& slice, std::vector<EncodedPage>* out) {
+  PageContext page = MakeContext(setup, slice);
   EncodedPage encoded;
   PILUM_ASSIGN_OR_RETURN(bool fits, EncodeOne(&page, &encoded));
   if (fits) {
@@ -378,9 +283,9 @@ Status EncodeSlice(const LeafColumn* column, const EncodingHints* hints, const L
     out->push_back(std::move(encoded));
     return Status::OK();
   }
-  auto [a, b] = SplitRows(slice, *plan, page.FirstListCode());
-  PILUM_RETURN_NOT_OK(EncodeSlice(column, hints, plan, version, a, out));
-  return EncodeSlice(column, hints, plan, version, b, out);
+  auto [a, b] = SplitRows(slice, setup->plan, page.FirstListCode());
+  PILUM_RETURN_NOT_OK(EncodeSlice(setup, a, out));
+  return EncodeSlice(setup, b, out);
 }
 
 }  // namespace pilum::write

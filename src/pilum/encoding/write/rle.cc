@@ -66,7 +66,7 @@ class RunChunks : public ChunkEncoder {
     num_buffers = 2;
   }
   uint64_t Preferred(uint64_t begin) const override { return std::min(kRunChunk, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     Bytes lengths;
     const size_t at = out->size();
     OfWidth(width_, [&]([[maybe_unused]] auto zero) {
@@ -79,6 +79,7 @@ class RunChunks : public ChunkEncoder {
     PadTo(out, 8, 0xFE);
     write::Append(out, lengths.data(), lengths.size());
     sizes->push_back(lengths.size());
+    return Status::OK();
   }
 
  private:
@@ -89,12 +90,13 @@ class RunChunks : public ChunkEncoder {
 // All first bytes of the chunk, all second bytes, ...
 class SplitChunks : public ChunkEncoder {
  public:
-  SplitChunks(const uint8_t* values, uint64_t width, uint64_t slots) : values_(values), width_(width), slots_(slots) {
+  SplitChunks(const uint8_t* values, uint64_t width, uint64_t slots, ChunkSize size)
+      : values_(values), width_(width), slots_(slots), step_(size == ChunkSize::kLarge ? 32768 : 4096 / width) {
     codec.kind = CodecKind::kByteStreamSplit;
     codec.children = {Flat(width * 8)};
   }
-  uint64_t Preferred(uint64_t begin) const override { return std::min(4096 / width_, slots_ - begin); }
-  void Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
+  uint64_t Preferred(uint64_t begin) const override { return std::min(step_, slots_ - begin); }
+  Status Encode(uint64_t begin, uint64_t n, Bytes* out, std::vector<uint64_t>* sizes) const override {
     const size_t at = out->size();
     out->resize(at + n * width_);
     uint8_t* o = out->data() + at;
@@ -103,11 +105,12 @@ class SplitChunks : public ChunkEncoder {
       for (uint64_t i = 0; i < n; ++i) *o++ = in[i * width_];
     }
     sizes->push_back(n * width_);
+    return Status::OK();
   }
 
  private:
   const uint8_t* values_;
-  uint64_t width_, slots_;
+  uint64_t width_, slots_, step_;
 };
 
 }  // namespace
@@ -121,10 +124,9 @@ std::unique_ptr<ChunkEncoder> MakeRunChunks(const uint8_t* values, uint64_t widt
   return std::make_unique<RunChunks>(values, width_bytes, slots);
 }
 
-std::unique_ptr<ChunkEncoder> MakeSplitChunks(const PageContext& page) {
-  const uint64_t width = page.kind().width;
-  return std::make_unique<SplitChunks>(page.slice.values->bytes.data() + page.slice.first_slot * width, width,
-                                       page.slice.slots);
+std::unique_ptr<ChunkEncoder> MakeSplitChunks(const uint8_t* values, uint64_t width_bytes, uint64_t slots,
+                                              ChunkSize size) {
+  return std::make_unique<SplitChunks>(values, width_bytes, slots, size);
 }
 
 }  // namespace pilum::write

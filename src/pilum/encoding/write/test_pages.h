@@ -24,6 +24,7 @@ struct PagesOptions {
   uint64_t page_bytes = 8 << 20;
   int column = 0;
   int64_t batch = 0;  // rows an Append; 0: all at once
+  WriteProfile profile = WriteProfile::kBalanced;
 };
 
 inline Result<std::vector<EncodedPage>> Pages(const std::shared_ptr<arrow::Field>& field,
@@ -31,7 +32,8 @@ inline Result<std::vector<EncodedPage>> Pages(const std::shared_ptr<arrow::Field
                                               const PagesOptions& options = {}) {
   PILUM_ASSIGN_OR_RETURN(auto columns, LeafColumnsOf(*arrow::schema({field})));
   const LeafColumn& column = columns.at(static_cast<size_t>(options.column));
-  PILUM_ASSIGN_OR_RETURN(auto writer, ColumnWriter::Make(&column, *field, {options.version, options.page_bytes}));
+  PILUM_ASSIGN_OR_RETURN(auto writer,
+                         ColumnWriter::Make(&column, *field, {options.version, options.page_bytes, options.profile}));
   std::vector<EncodedPage> out;
   int64_t step = options.batch ? options.batch : std::max<int64_t>(1, array->length());
   for (int64_t at = 0; at < array->length(); at += step)

@@ -343,30 +343,19 @@ Status ValueStore::AppendRuns(const LevelWalk& walk, const LeafColumn& column) {
   return Status::OK();
 }
 
-namespace {
-template <typename V>
-void EraseFront(V* v, size_t n) {
-  if (n == v->size()) {
-    v->clear();
-    return;
-  }
-  v->erase(v->begin(), v->begin() + static_cast<std::ptrdiff_t>(n));
-}
-}  // namespace
-
 void ValueStore::DropFront(uint64_t n) {
   slots -= n;
   switch (kind.kind) {
     case ValueKind::kNone: break;
-    case ValueKind::kFixed: EraseFront(&bytes, n * kind.width); break;
-    case ValueKind::kBool: EraseFront(&bytes, n); break;
+    case ValueKind::kFixed: bytes.DropFront(n * kind.width); break;
+    case ValueKind::kBool: bytes.DropFront(n); break;
     case ValueKind::kFixedSizeList: {
-      EraseFront(&bytes, n * kind.width);
+      bytes.DropFront(n * kind.width);
       uint64_t per_slot = 1;
       for (size_t i = 0; i < item_valid.size(); ++i) {
         per_slot *= static_cast<uint64_t>(kind.dims[i]);
         if (item_valid[i].empty()) continue;
-        EraseFront(&item_valid[i], n * per_slot);
+        item_valid[i].DropFront(n * per_slot);
         bool all = std::memchr(item_valid[i].data(), 0, item_valid[i].size()) == nullptr;
         if (all) item_valid[i].clear();
       }
@@ -374,13 +363,13 @@ void ValueStore::DropFront(uint64_t n) {
     }
     case ValueKind::kVariable: {
       uint64_t base = n ? ends[n - 1] : 0;
-      EraseFront(&ends, n);
+      ends.DropFront(n);
       for (uint64_t& e : ends) e -= base;
-      EraseFront(&bytes, base);
+      bytes.DropFront(base);
       break;
     }
     case ValueKind::kDictionary: {
-      EraseFront(&keys, n);
+      keys.DropFront(n);
       if (!keys.empty() && static_cast<uint64_t>(table.size()) <= 2 * keys.size() + 1024) break;
       ByteTable fresh;  // keep only what the remaining slots use
       for (int32_t& k : keys) {

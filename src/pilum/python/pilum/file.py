@@ -254,6 +254,9 @@ class LanceFileWriter:
         ``"2.0"``, ``"2.1"`` or ``"2.2"`` (the default, ``"stable"``).
     max_page_bytes:
         Upper bound for the Arrow bytes of one page.
+    profile:
+        ``"balanced"`` (the default), ``"fast"`` (cheaper to write, larger) or ``"small"`` (fewer bytes; slower to write
+        and to take rows from).
 
     The same rows with the same options give the same bytes, however they are batched. Types that the version cannot hold
     raise ``UnsupportedError`` naming the field before anything is written. After a failed call the writer is of no more
@@ -277,11 +280,15 @@ class LanceFileWriter:
         table_id: Optional[List[str]] = None,
         max_page_bytes: Optional[int] = None,
         keep_original_array: Optional[bool] = None,
+        profile: str = "balanced",
     ):
+        if profile not in ("fast", "balanced", "small"):
+            raise UsageError(f"unknown profile {profile!r}: fast, balanced or small")
         self._path = _local(path, namespace_client, table_id)
         self._version = _version(version)
         self._data_cache_bytes = data_cache_bytes
         self._max_page_bytes = max_page_bytes
+        self._profile = profile
         self._writer = None
         self._metadata = []
         self.closed = False
@@ -298,7 +305,7 @@ class LanceFileWriter:
         folder = os.path.dirname(self._path)
         if folder and "://" not in folder:
             os.makedirs(folder, exist_ok=True)
-        self._writer = _pilum.FileWriter(self._path, schema, self._version, page_bytes)
+        self._writer = _pilum.FileWriter(self._path, schema, self._version, page_bytes, self._profile)
         for key, value in self._metadata:
             self._writer.add_schema_metadata(key, value)
 

@@ -1,0 +1,94 @@
+#include "pilum/encoding/write/recycle.h"
+
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace pilum::write {
+
+namespace {
+
+constexpr size_t kHeader = 64;  // before each block: its size
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<uint8_t*> blocks;  // oldest first
+  size_t bytes = 0;
+};
+
+Kept& TheKept() {
+  static Kept* kept = new Kept;  // never destroyed: vectors of other static objects may still come
+  return *kept;
+}
+
+size_t SizeOf(const uint8_t* start) {
+  size_t n;
+  std::memcpy(&n, start, sizeof n);
+  return n;
+}
+
+// Sizes come in eight steps a doubling, so that a block fits again.
+size_t RoundedUp(size_t bytes) {
+  const size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+void* TakeBlock(size_t bytes) {
+  const size_t need = RoundedUp(bytes);
+  Kept& kept = TheKept();
+  {
+    std::lock_guard lock(kept.mutex);
+    auto best = kept.blocks.end();
+    for (auto b = kept.blocks.begin(); b != kept.blocks.end(); ++b) {
+      const size_t size = SizeOf(*b);
+      if (size >= need && size <= 2 * need && (best == kept.blocks.end() || size < SizeOf(*best))) best = b;
+    }
+    if (best != kept.blocks.end()) {
+      uint8_t* start = *best;
+      kept.blocks.erase(best);
+      kept.bytes -= SizeOf(start);
+      return start + kHeader;
+    }
+  }
+  auto* start = static_cast<uint8_t*>(std::aligned_alloc(64, need + kHeader));
+  if (!start) throw std::bad_alloc();
+  std::memcpy(start, &need, sizeof need);
+  return start + kHeader;
+}
+
+void GiveBlock(void* block) noexcept {
+  uint8_t* start = static_cast<uint8_t*>(block) - kHeader;
+  const size_t size = SizeOf(start);
+  std::vector<uint8_t*> drop;
+  try {
+    Kept& kept = TheKept();
+    std::lock_guard lock(kept.mutex);
+    if (size <= kMostKept) {
+      while (kept.bytes + size > kMostKept) {
+        drop.push_back(kept.blocks.front());
+        kept.bytes -= SizeOf(kept.blocks.front());
+        kept.blocks.erase(kept.blocks.begin());
+      }
+      kept.blocks.push_back(start);
+      kept.bytes += size;
+      start = nullptr;
+    }
+  } catch (const std::bad_alloc&) {  // no room to remember it: it goes
+  }
+  std::free(start);
+  for (uint8_t* b : drop) std::free(b);
+}
+
+size_t KeptBytes() {
+  Kept& kept = TheKept();
+  std::lock_guard lock(kept.mutex);
+  return kept.bytes;
+}
+
+}  // namespace pilum::write
