@@ -1,10 +1,14 @@
 // Parquet in and out: the one source of the shared library pilum_parquet, which parquet.cc loads at first use.
+#include <algorithm>
+
 #include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 #include <parquet/properties.h>
 
 #include "pilum/ingest/parquet_plugin.h"
@@ -46,16 +50,28 @@ class ParquetSink : public TableSink {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
+constexpr int64_t kBatchBytes = 4 << 20;  // aimed-at bytes of a batch: rows of 20 KB come 200 at a time
+
+// Rows a batch, by the largest mean row that the row groups admit to (encoded, so that the batch is somewhat larger).
+int64_t BatchRows(const parquet::FileMetaData& file, int64_t most) {
+  int64_t row_bytes = 1;
+  for (int i = 0; i < file.num_row_groups(); ++i) {
+    const auto group = file.RowGroup(i);
+    if (group->num_rows() > 0) row_bytes = std::max(row_bytes, group->total_byte_size() / group->num_rows());
+  }
+  return std::clamp<int64_t>(kBatchBytes / row_bytes, 1, most);
+}
+
 Result<ReaderPtr> Open(const LocalInput& input, const IngestOptions& options, const ReadContext& ctx) {
   try {
     PILUM_ASSIGN_OR_RETURN(auto file, arrow::io::ReadableFile::Open(input.path, ctx.memory_pool()));
     parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-    properties.set_batch_size(options.batch_rows);
     properties.set_pre_buffer(false);  // columns are read as they are decoded: memory stays with the batch
     parquet::ReaderProperties reading(ctx.memory_pool());
     reading.enable_buffered_stream();
     parquet::arrow::FileReaderBuilder builder;
     PILUM_RETURN_NOT_OK(builder.Open(file, reading));
+    properties.set_batch_size(BatchRows(*builder.raw_reader()->metadata(), options.batch_rows));
     std::unique_ptr<parquet::arrow::FileReader> reader;
     PILUM_RETURN_NOT_OK(builder.memory_pool(ctx.memory_pool())->properties(properties)->Build(&reader));
     PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatchReader> batches, reader->GetRecordBatchReader());

@@ -83,6 +83,7 @@ class FixedSink : public ValueSink {
   Status Append(Bytes value) override {
     const uint8_t* p = value.data();
     for (auto& level : levels_) {
+      if (level->all_null) PILUM_RETURN_NOT_OK(AppendZeroBits(&level->validity, level->items));
       if (level->bytes == 0) continue;
       PILUM_RETURN_NOT_OK(level->validity.AppendBits(p, 0, level->items));
       p += level->bytes;
@@ -96,7 +97,7 @@ class FixedSink : public ValueSink {
   }
 
   Status AppendRun(Bytes values, uint64_t n) override {
-    if (front_ > 0 || sub_byte_) return ValueSink::AppendRun(values, n);
+    if (front_ > 0 || sub_byte_ || absent_) return ValueSink::AppendRun(values, n);
     PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(items_ * n));
     std::memcpy(at, values.data(), values.size());
     count_ += n;
@@ -111,7 +112,7 @@ class FixedSink : public ValueSink {
       list.kind = DataBlock::Kind::kFixedSizeList;
       list.dimension = (*it)->dimension;
       list.count = block.count / list.dimension;
-      if ((*it)->bytes) {
+      if ((*it)->bytes || (*it)->all_null) {
         PILUM_ASSIGN_OR_RETURN(DataBlock v, (*it)->validity.Finish());
         list.validity = v.data;
       }
@@ -125,7 +126,8 @@ class FixedSink : public ValueSink {
   // The lists of the type below the codec's, which then end in a constant: their dimensions, and the bits of the
   // innermost.
   bool AddAbsentLevels(const DecodeSpec& spec, uint64_t* items, uint64_t* bits) {
-    if (levels_.empty() || spec.leaf_type == nullptr) return false;
+    if (spec.leaf_type == nullptr) return false;
+    const bool no_bitmaps = levels_.empty();
     size_t depth = 0;
     const arrow::DataType* type = &StorageType(*spec.leaf_type);
     for (; type->id() == arrow::Type::FIXED_SIZE_LIST; type = &StorageType(*type->field(0)->type())) {
@@ -138,6 +140,14 @@ class FixedSink : public ValueSink {
       levels_.push_back(std::move(level));
     }
     if (depth < levels_.size() || type->bit_width() <= 0) return false;
+    if (no_bitmaps && !levels_.empty()) {  // then it is the items of the outermost list that are null
+      Level& level = *levels_.front();
+      level.all_null = true;
+      DecodeSpec s = spec;
+      if (!codec::CheckOutput(spec.max_count, *items).ok()) return false;
+      s.max_count = spec.max_count * level.items;
+      if (!level.validity.Init(1, s).ok()) return false;
+    }
     *bits = static_cast<uint64_t>(type->bit_width());
     return true;
   }
@@ -148,10 +158,14 @@ class FixedSink : public ValueSink {
       std::memset(at, 0, items_ * (out_bits_ / 8));
       return Status::OK();
     }
+    return AppendZeroBits(&out_, items_);
+  }
+
+  static Status AppendZeroBits(codec::FixedOut* out, uint64_t count) {
     static constexpr uint8_t kZeros[64] = {};
-    for (uint64_t left = items_; left > 0;) {
+    for (uint64_t left = count; left > 0;) {
       uint64_t n = std::min<uint64_t>(left, 8 * sizeof kZeros / 2);
-      PILUM_RETURN_NOT_OK(out_.AppendBits(kZeros, 0, n));
+      PILUM_RETURN_NOT_OK(out->AppendBits(kZeros, 0, n));
       left -= n;
     }
     return Status::OK();
@@ -159,6 +173,7 @@ class FixedSink : public ValueSink {
 
   struct Level {
     uint64_t dimension = 0, items = 0, bytes = 0;
+    bool all_null = false;  // no bitmap is stored
     codec::FixedOut validity;
   };
   std::vector<std::unique_ptr<Level>> levels_;  // outermost first
