@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <arrow/array.h>
+
 #include "pilum/sketch/array_hash.h"
 #include "pilum/sketch/array_numbers.h"
 #include "pilum/sketch/sort_keys.h"

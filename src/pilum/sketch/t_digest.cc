@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <arrow/array.h>
+
 #include "pilum/sketch/array_numbers.h"
 #include "pilum/sketch/sort_keys.h"
 
