@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <arrow/io/file.h>
+#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <parquet/arrow/reader.h>
@@ -50,7 +51,7 @@ class ParquetSink : public TableSink {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };
 
-constexpr int64_t kBatchBytes = 4 << 20;  // aimed-at bytes of a batch: rows of 20 KB come 200 at a time
+constexpr int64_t kBatchBytes = 1 << 20;  // aimed-at bytes of a batch: rows of 20 KB come 50 at a time
 
 // Rows a batch, by the largest mean row that the row groups admit to (encoded, so that the batch is somewhat larger).
 int64_t BatchRows(const parquet::FileMetaData& file, int64_t most) {
@@ -63,17 +64,19 @@ int64_t BatchRows(const parquet::FileMetaData& file, int64_t most) {
 }
 
 Result<ReaderPtr> Open(const LocalInput& input, const IngestOptions& options, const ReadContext& ctx) {
+  // Pages and batches live for moments: the system's allocator gives their memory back, where Arrow's own keeps half as much again.
+  arrow::MemoryPool* pool = ctx.pool ? ctx.pool : arrow::system_memory_pool();
   try {
-    PILUM_ASSIGN_OR_RETURN(auto file, arrow::io::ReadableFile::Open(input.path, ctx.memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(auto file, arrow::io::ReadableFile::Open(input.path, pool));
     parquet::ArrowReaderProperties properties(/*use_threads=*/false);
     properties.set_pre_buffer(false);  // columns are read as they are decoded: memory stays with the batch
-    parquet::ReaderProperties reading(ctx.memory_pool());
+    parquet::ReaderProperties reading(pool);
     reading.enable_buffered_stream();
     parquet::arrow::FileReaderBuilder builder;
     PILUM_RETURN_NOT_OK(builder.Open(file, reading));
     properties.set_batch_size(BatchRows(*builder.raw_reader()->metadata(), options.batch_rows));
     std::unique_ptr<parquet::arrow::FileReader> reader;
-    PILUM_RETURN_NOT_OK(builder.memory_pool(ctx.memory_pool())->properties(properties)->Build(&reader));
+    PILUM_RETURN_NOT_OK(builder.memory_pool(pool)->properties(properties)->Build(&reader));
     PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatchReader> batches, reader->GetRecordBatchReader());
     return std::make_shared<ParquetReader>(std::move(reader), std::move(batches));
   } catch (const std::exception& e) {
