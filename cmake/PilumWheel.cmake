@@ -25,7 +25,7 @@ set_target_properties(pilum PROPERTIES INSTALL_RPATH "${_command_paths}")
 install(CODE "
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:pilum>\" MODULES \"$<TARGET_FILE:_pilum>\"
     RESOLVED_DEPENDENCIES_VAR found
-    PRE_INCLUDE_REGEXES \"^lib(protobuf-lite|zstd|lz4|fmt)[.]so\" PRE_EXCLUDE_REGEXES \".*\")
+    PRE_INCLUDE_REGEXES \"^lib(protobuf-lite|zstd|lz4|xxhash|fmt)[.]so\" PRE_EXCLUDE_REGEXES \".*\")
   foreach(library IN LISTS found)
     get_filename_component(name \"\${library}\" NAME)
     file(REAL_PATH \"\${library}\" real)

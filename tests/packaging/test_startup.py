@@ -10,7 +10,7 @@ import pytest
 
 # All that `pilum file take` may map. Nothing else: curl, Parquet, dataset, S3, ICU and the like cost milliseconds each.
 LIGHT = {
-    "libarrow", "libarrow_compute", "libprotobuf-lite", "libzstd", "liblz4", "libfmt",
+    "libarrow", "libarrow_compute", "libprotobuf-lite", "libzstd", "liblz4", "libxxhash", "libfmt",
     "libstdc++", "libm", "libgcc_s", "libc", "libpthread", "libdl", "librt", "ld-linux-x86-64",
 }
 
