@@ -8,6 +8,7 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
+#include "pilum/encoding/bits.h"
 #include "pilum/encoding/codec/codec.h"
 
 namespace pilum {
@@ -151,52 +152,34 @@ Status CheckLevels(const LevelPlan& plan, const Levels& levels) {
   return CheckLevels(plan, levels.rep.data(), levels.def.data(), levels.count);
 }
 
-namespace {
-
-// Where rows start, as a bitmap: finds the i-th start without listing the others.
-class RowStarts {
- public:
-  RowStarts(const uint16_t* rep, uint64_t n, uint16_t max_rep) : words_((n + 63) / 64) {
-    // Levels are at most max_rep (checked): those not below it start a row.
-    BelowToBits(rep, n, max_rep, reinterpret_cast<uint8_t*>(words_.data()));
-    for (uint64_t& w : words_) w = ~w;
-    if (n % 64) words_.back() &= (uint64_t{1} << (n % 64)) - 1;
-  }
-  // Event of start `i`; calls ascend.
-  uint64_t At(uint64_t i) {
-    for (;; ++word_) {
-      const uint64_t here = static_cast<uint64_t>(__builtin_popcountll(words_[word_]));
-      if (i < before_ + here) break;
-      before_ += here;
-    }
-    uint64_t w = words_[word_];
-    for (uint64_t k = before_; k < i; ++k) w &= w - 1;
-    return word_ * 64 + static_cast<uint64_t>(__builtin_ctzll(w));
-  }
-
- private:
-  std::vector<uint64_t> words_;
-  size_t word_ = 0;
-  uint64_t before_ = 0;  // starts in earlier words
-};
-
-}  // namespace
-
 std::vector<RowRange> SelectEvents(const uint16_t* rep, uint64_t n, uint16_t max_rep, const std::vector<RowRange>& rows,
                                    uint64_t* row) {
+  std::vector<uint64_t> starts(bits::Words(n));
+  if (n > 0) {
+    // Levels are at most max_rep (checked): those not below it start a row.
+    BelowToBits(rep, n, max_rep, reinterpret_cast<uint8_t*>(starts.data()));
+    for (uint64_t& w : starts) w = ~w;
+    if (n % 64) starts.back() &= (uint64_t{1} << (n % 64)) - 1;
+  }
+  return SelectEvents(starts.data(), n, rows, row);
+}
+
+std::vector<RowRange> SelectEvents(const uint64_t* starts, uint64_t n, const std::vector<RowRange>& rows,
+                                   uint64_t* row) {
   std::vector<RowRange> out;
-  const uint64_t first = *row, starts = CountEqual(rep, n, max_rep), last = first + starts;
+  const uint64_t first = *row, last = first + bits::Count(starts, 0, n);
   *row = last;
   if (n == 0) return out;
   // Rows touched: [low, last). A run that begins inside a row also holds the rest of row first - 1.
-  const uint64_t low = rep[0] == max_rep || first == 0 ? first : first - 1;
+  const uint64_t low = (starts[0] & 1) != 0 || first == 0 ? first : first - 1;
   auto it = std::lower_bound(rows.begin(), rows.end(), low, [](const RowRange& r, uint64_t v) { return r.end <= v; });
   if (it == rows.end() || it->begin >= last) return out;
   if (it->begin <= low && it->end >= last) return {{0, n}};
-  RowStarts starts_at(rep, n, max_rep);
+  uint64_t word = 0, before = 0;
+  auto start = [&](uint64_t i) { return bits::Select(starts, i, &word, &before); };  // calls ascend
   for (; it != rows.end() && it->begin < last; ++it) {
-    uint64_t begin = it->begin < first ? 0 : starts_at.At(it->begin - first);
-    uint64_t end = it->end >= last ? n : it->end < first ? 0 : starts_at.At(it->end - first);
+    uint64_t begin = it->begin < first ? 0 : start(it->begin - first);
+    uint64_t end = it->end >= last ? n : it->end < first ? 0 : start(it->end - first);
     if (begin < end) out.push_back({begin, end});
   }
   return out;

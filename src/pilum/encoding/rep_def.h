@@ -82,5 +82,8 @@ Result<std::shared_ptr<arrow::ArrayData>> Unravel(const LevelPlan& plan, Levels 
 // `row`: the number of rows that started before the run. Returns event ranges; `*row` moves past the run.
 std::vector<RowRange> SelectEvents(const uint16_t* rep, uint64_t n, uint16_t max_rep, const std::vector<RowRange>& rows,
                                    uint64_t* row);
+// The same, where `starts` has a bit for each event that starts a row.
+std::vector<RowRange> SelectEvents(const uint64_t* starts, uint64_t n, const std::vector<RowRange>& rows,
+                                   uint64_t* row);
 
 }  // namespace pilum

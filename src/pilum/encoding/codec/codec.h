@@ -90,6 +90,9 @@ Result<DataBlock> SplitPackedRows(const DataBlock& rows, const std::vector<uint6
 Result<DataBlock> DecodeBlock(const CodecDesc& desc, Bytes bytes, uint64_t n, const DecodeSpec& spec);
 // n 16-bit levels; `ranges` of them go to `out`, which has room for all of them, rounded up to 1,024, plus slack.
 Status DecodeLevels(const CodecDesc& desc, Bytes bytes, uint64_t n, std::span<const RowRange> ranges, uint16_t* out);
+// n levels of at most 1 (kCorrupt otherwise) as bits, lowest first, to `out`, which has room for n rounded up to 1,024;
+// bits past the last level are anything.
+Status DecodeLevelBits(const CodecDesc& desc, Bytes bytes, uint64_t n, uint64_t* out);
 // The most values `size` bytes of this encoding can hold: to be asked before anything of that count is allocated.
 uint64_t MaxBlockValues(const CodecDesc& desc, Bytes bytes);
 

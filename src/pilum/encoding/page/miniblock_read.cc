@@ -6,6 +6,8 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/bits.h"
+#include "pilum/encoding/list_levels.h"
 #include "pilum/encoding/page/miniblock.h"
 
 namespace pilum::miniblock {
@@ -28,6 +30,8 @@ struct ChunkView {
   Bytes rep, def;
   size_t values = 0;  // its first value buffer among all
 };
+
+constexpr uint64_t kFewLevels = 16;  // of a chunk: picked one by one
 
 uint64_t Pad8(uint64_t n) { return (n + 7) & ~uint64_t{7}; }
 uint64_t RoundUp(uint64_t n) { return (n + 1023) & ~uint64_t{1023}; }
@@ -65,6 +69,11 @@ class MiniBlockRead : public PageRead {
                                                           ReadContext& ctx) const;
   Status DecodeFlat(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
   Status AppendFlatLevels(const ChunkView& chunk, std::span<const RowRange> ranges, Levels* levels);
+  template <typename Append>
+  Status EachListChunk(const Append& append) const;
+  Status DecodePlainLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
+  Result<std::shared_ptr<arrow::Array>> FinishLists(std::shared_ptr<arrow::ArrayData> leaf, uint64_t decoded,
+                                                    ReadContext& ctx) const;
   Status DecodeLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
   Status AppendListChunk(const ChunkView& chunk, uint64_t* row, codec::ValueDecoder* values, Levels* levels);
   Status InChunk(const ChunkView& c, const Status& st) const {
@@ -87,6 +96,7 @@ class MiniBlockRead : public PageRead {
   std::vector<uint16_t> scratch_;
   std::vector<uint64_t> scratch_bits_;
   std::vector<RowRange> ranges_;
+  std::optional<ListLevels> list_levels_;
 };
 
 Result<std::vector<ByteRange>> MiniBlockRead::Step(std::vector<BufferPtr> fetched) {
@@ -244,6 +254,7 @@ Result<std::shared_ptr<arrow::Array>> MiniBlockRead::DecodeAll(ReadContext& ctx)
   PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, values->Finish());
   utf8_ = layout().dictionary ? prelude_->utf8 : block.ascii;
   PILUM_ASSIGN_OR_RETURN(auto leaf, MakeLeafArray(std::move(block), levels, ctx));
+  if (list_levels_) return FinishLists(std::move(leaf), decoded, ctx);
   return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), decoded, ctx);
 }
 
@@ -289,11 +300,24 @@ Status MiniBlockRead::DecodeFlat(codec::ValueDecoder* values, Levels* levels, Re
 }
 
 Status MiniBlockRead::AppendFlatLevels(const ChunkView& c, std::span<const RowRange> ranges, Levels* levels) {
-  const uint64_t n = codec::CountOf(ranges), at = levels->count;
-  if (!levels->bitmap) {
-    // Whole blocks may be written past the end: into the levels' own slack, before anything follows.
-    if (n == c.num_levels) return codec::DecodeLevels(*layout().def_codec, c.def, n, ranges, levels->def.data() + at);
+  const uint64_t n = codec::CountOf(ranges);
+  uint64_t at = levels->count;
+  if (levels->bitmap && n > kFewLevels) {
+    scratch_bits_.resize(RoundUp(c.num_levels) / 64);
+    PILUM_RETURN_NOT_OK(codec::DecodeLevelBits(*layout().def_codec, c.def, c.num_levels, scratch_bits_.data()));
+    uint8_t* bits = const_cast<uint8_t*>(levels->validity->data());
+    for (const RowRange& r : ranges) {
+      levels->null_count += static_cast<int64_t>(bits::Count(scratch_bits_.data(), r.begin, r.end));
+      arrow::internal::InvertBitmap(reinterpret_cast<const uint8_t*>(scratch_bits_.data()),
+                                    static_cast<int64_t>(r.begin), static_cast<int64_t>(r.size()), bits,
+                                    static_cast<int64_t>(at));
+      at += r.size();
+    }
+    return Status::OK();
   }
+  // Whole blocks may be written past the end: into the levels' own slack, before anything follows.
+  if (!levels->bitmap && n == c.num_levels)
+    return codec::DecodeLevels(*layout().def_codec, c.def, n, ranges, levels->def.data() + at);
   if (scratch_.size() < RoundUp(c.num_levels) + codec::kSlack) scratch_.resize(RoundUp(c.num_levels) + codec::kSlack);
   PILUM_RETURN_NOT_OK(codec::DecodeLevels(*layout().def_codec, c.def, c.num_levels, ranges, scratch_.data()));
   if (!levels->bitmap) {
@@ -301,32 +325,59 @@ Status MiniBlockRead::AppendFlatLevels(const ChunkView& c, std::span<const RowRa
     return Status::OK();
   }
   if (MaxLevel(scratch_.data(), n) > 1) return BadBytes("a definition level above 1");
-  uint8_t* bits = const_cast<uint8_t*>(levels->validity->data());
-  if (at % 8 == 0 && n % 64 == 0) {
-    levels->null_count += BelowToBits(scratch_.data(), n, 1, bits + at / 8);
-    return Status::OK();
-  }
   scratch_bits_.resize((n + 63) / 64);
   uint8_t* part = reinterpret_cast<uint8_t*>(scratch_bits_.data());
   levels->null_count += BelowToBits(scratch_.data(), n, 1, part);
-  arrow::internal::CopyBitmap(part, 0, static_cast<int64_t>(n), bits, static_cast<int64_t>(at));
+  arrow::internal::CopyBitmap(part, 0, static_cast<int64_t>(n), const_cast<uint8_t*>(levels->validity->data()),
+                              static_cast<int64_t>(at));
   return Status::OK();
 }
 
-Status MiniBlockRead::DecodeLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx) {
-  uint64_t events = 0, row = 0;
-  for (const ChunkView& c : chunks_) events += c.num_levels;
-  PILUM_RETURN_NOT_OK(levels->rep.Reserve(events, ctx.memory_pool()));
-  if (layout().def_codec) PILUM_RETURN_NOT_OK(levels->def.Reserve(events, ctx.memory_pool()));
+// `append` each chunk, with the number of rows that started before it, which it moves on.
+template <typename Append>
+Status MiniBlockRead::EachListChunk(const Append& append) const {
+  uint64_t row = 0;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     const ChunkView& c = chunks_[i];
     if (i == 0 || chunks_[i - 1].run != c.run) row = runs_[c.run].first_row;
-    PILUM_RETURN_NOT_OK(InChunk(c, AppendListChunk(c, &row, values, levels)));
+    PILUM_RETURN_NOT_OK(InChunk(c, append(c, &row)));
     if ((i + 1 == chunks_.size() || chunks_[i + 1].run != c.run) && row != runs_[c.run].end_row) {
       return BadBytes("{} rows start before the end of chunk {}, not {}", row, c.index, runs_[c.run].end_row);
     }
   }
   return Status::OK();
+}
+
+// Lists of leaves: levels as bitmaps throughout. `levels` becomes those of the items.
+Status MiniBlockRead::DecodePlainLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx) {
+  list_levels_.emplace(page_.plan(), &*layout().rep_codec, layout().def_codec ? &*layout().def_codec : nullptr);
+  PILUM_RETURN_NOT_OK(EachListChunk([&](const ChunkView& c, uint64_t* row) {
+    PILUM_RETURN_NOT_OK(
+        list_levels_->AppendChunk(c.rep, c.def, c.num_levels, c.num_values, rows_.ranges(), row, &ranges_));
+    return ranges_.empty() ? Status::OK() : values->Append(ValuesOf(c), c.num_values, ranges_);
+  }));
+  PILUM_ASSIGN_OR_RETURN(Validity items, list_levels_->LeafValidity(ctx.memory_pool()));
+  levels->bitmap = true;
+  levels->count = items.count;
+  levels->validity = items.bitmap;
+  levels->null_count = items.null_count;
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::Array>> MiniBlockRead::FinishLists(std::shared_ptr<arrow::ArrayData> leaf,
+                                                                 uint64_t decoded, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto lists, list_levels_->Wrap(std::move(leaf), rows_.size(), ctx.memory_pool()));
+  if (ctx.stats) ctx.stats->AddDecoded(page_.context().column->name, decoded);
+  return arrow::MakeArray(lists);
+}
+
+Status MiniBlockRead::DecodeLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx) {
+  if (ListLevels::Fits(page_.plan())) return DecodePlainLists(values, levels, ctx);
+  uint64_t events = 0;
+  for (const ChunkView& c : chunks_) events += c.num_levels;
+  PILUM_RETURN_NOT_OK(levels->rep.Reserve(events, ctx.memory_pool()));
+  if (layout().def_codec) PILUM_RETURN_NOT_OK(levels->def.Reserve(events, ctx.memory_pool()));
+  return EachListChunk([&](const ChunkView& c, uint64_t* row) { return AppendListChunk(c, row, values, levels); });
 }
 
 Status MiniBlockRead::AppendListChunk(const ChunkView& c, uint64_t* row, codec::ValueDecoder* values, Levels* levels) {
