@@ -1,4 +1,7 @@
 // variable: offsets relative to the buffer, then the bytes. fsst: the same with each value encoded.
+#include <algorithm>
+#include <cstring>
+
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/codec/codec.h"
 #include "pilum/encoding/codec/fsst.h"
@@ -27,12 +30,16 @@ class VariableDecoder : public ValueDecoder {
   Status Append(std::span<const Bytes> buffers, uint64_t n, std::span<const RowRange> ranges) override {
     Bytes in = buffers[0];
     if ((n + 1) * width_ > in.size()) return BadBytes("{} offsets in {} bytes", n + 1, in.size());
+    if (in.size() >= UINT32_MAX) return Unsupported("chunks of 4 GiB and more");
     for (const RowRange& r : ranges) {
-      PILUM_RETURN_NOT_OK(CheckOffsets(in.data(), width_, r.begin, r.end, in.size()));
+      CopyOffsets(in, r);
+      const uint8_t* offsets = reinterpret_cast<const uint8_t*>(offsets_.data());
+      PILUM_RETURN_NOT_OK(CheckOffsets(offsets, 4, 0, r.size(), in.size()));
       if (table_)
-        PILUM_RETURN_NOT_OK(AppendEncoded(in, r));
+        PILUM_RETURN_NOT_OK(
+            table_->DecodeValues(in.data(), {offsets_.data(), r.size()}, {offsets_.data() + 1, r.size()}, &out_));
       else
-        PILUM_RETURN_NOT_OK(out_.AppendRun(in.data(), width_, r.begin, r.end, in.data()));
+        PILUM_RETURN_NOT_OK(out_.AppendRun(offsets, 4, 0, r.size(), in.data()));
     }
     decoded_ += CountOf(ranges);
     return Status::OK();
@@ -42,21 +49,17 @@ class VariableDecoder : public ValueDecoder {
   uint64_t decoded() const override { return decoded_; }
 
  private:
-  Status AppendEncoded(Bytes in, const RowRange& r) {
-    if (in.size() > UINT32_MAX) return Unsupported("chunks of 4 GiB and more");
-    const uint32_t* offsets = reinterpret_cast<const uint32_t*>(in.data());
-    const uint64_t n = r.size();
-    if (width_ == 8 || reinterpret_cast<uintptr_t>(offsets) % alignof(uint32_t) != 0) {
-      offsets_.resize(n + 1);
-      for (uint64_t i = 0; i <= n; ++i) {
-        const uint8_t* at = in.data() + (r.begin + i) * width_;
-        offsets_[i] = width_ == 4 ? LoadLE<uint32_t>(at) : static_cast<uint32_t>(LoadLE<uint64_t>(at));
-      }
-      offsets = offsets_.data();
-    } else {
-      offsets += r.begin;
+  // A copy, so that what was checked is what is used, even where `in` is a mapped file that somebody writes to.
+  void CopyOffsets(Bytes in, const RowRange& r) {
+    offsets_.resize(r.size() + 1);
+    const uint8_t* from = in.data() + r.begin * static_cast<uint64_t>(width_);
+    if (width_ == 4) {
+      std::memcpy(offsets_.data(), from, offsets_.size() * 4);
+      return;
     }
-    return table_->DecodeValues(in.data(), {offsets, n}, {offsets + 1, n}, &out_);
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      offsets_[i] = static_cast<uint32_t>(std::min<uint64_t>(LoadLE<uint64_t>(from + i * 8), UINT32_MAX));
+    }
   }
 
   int width_ = 4;
