@@ -10,8 +10,6 @@
 #include <thread>
 
 #include "pilum/file/file_writer.h"
-#include "pilum/io/object_store.h"
-#include "tests/support/lance_test_files.h"
 
 namespace pilum {
 namespace {
@@ -121,18 +119,25 @@ TEST(Scan, CostsAndGivesTheSameWhateverTheThreads) {
   }
 }
 
-// Version 2.0 keeps a page's dictionary too.
-TEST(Scan, TheDictionaryOfAnOldPageIsFetchedOnce) {
-  ReadContext none;
-  const std::string path = testing::GoldenDir() + "/file/v2_0/lowcard_string_nulls.lance";
-  auto file = OpenLocalFile(path, none).ValueOrDie();
-  const BufferPtr bytes = file->ReadRange({0, file->size()}, none).ValueOrDie();
-  const Seen one = Read(bytes, BatchLimits{10, 200}, 1);
-  EXPECT_GT(one.batches.size(), 8u);
-  for (int again = 0; again < 10; ++again) {
-    const Seen many = Read(bytes, BatchLimits{10, 200}, 4);
-    EXPECT_EQ(many.cost, one.cost);
-    EXPECT_TRUE(many.table->Equals(*one.table));
+// Each stream wants the columns in another order, and all of them what nobody has fetched yet.
+TEST(Scan, StreamsOfOneReaderNeverWaitForEachOther) {
+  const BufferPtr bytes = FileOf(*Rows(), 60 * 1024);
+  for (int again = 0; again < 5; ++again) {
+    ReadContext ctx;
+    auto reader = FileReader::Open(std::make_shared<SlowSource>(bytes), ctx).ValueOrDie();
+    std::atomic<uint64_t> rows{0};
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        const std::vector<std::string> names = {"id", "kind", "text", "tags"};
+        std::vector<FieldPath> columns;
+        for (size_t i = 0; i < 4; ++i) columns.push_back({{names[(i * (t % 2 ? 3 : 1) + t) % 4]}});
+        auto stream = reader->Read(columns, RowSet::All(kRows), BatchLimits{1000, 100 * 1024}, {}).ValueOrDie();
+        while (auto batch = stream->Next().ValueOrDie()) rows += static_cast<uint64_t>(batch->num_rows());
+      });
+    }
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(rows, 4u * kRows);
   }
 }
 

@@ -88,6 +88,7 @@ std::pair<size_t, size_t> OpenColumn::PagesOf(uint64_t begin, uint64_t end) cons
 
 UnitRead::UnitRead(const OpenFile& file, const Projection& projection, RowSet rows)
     : file_(file), projection_(projection), rows_(std::move(rows)) {
+  std::lock_guard lock(file_.begin_reads);
   for (const ReadField& field : projection_.reads) {
     for (int leaf : field.leaves) Start(static_cast<size_t>(leaf));
   }
@@ -163,7 +164,9 @@ std::string OpenFile::PlaceOf(size_t leaf, size_t page) const {
 
 Result<ArrayPtr> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowSet rows, ReadContext& ctx) {
   std::vector<PagePart> parts;
+  std::unique_lock lock(file.begin_reads);
   parts.push_back({file.columns[leaf].pages[page]->StartRead(std::move(rows)), leaf, page});
+  lock.unlock();
   PILUM_RETURN_NOT_OK(Fetch(file, &parts, ctx));
   return parts[0].read->Decode(ctx);
 }

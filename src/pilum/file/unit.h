@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct OpenFile {
   std::vector<OpenColumn> columns;                                // one a leaf
   std::vector<std::shared_ptr<const v2_0::StoredColumn>> stored;  // version 2.0, where they are not just the leaves
   uint64_t num_rows = 0;
+  mutable std::mutex begin_reads;              // held while the reads of a unit begin: see encoding/page/fetch_once.h
   std::unique_ptr<const Checksums> checksums;  // null: the file has none, or they are not looked at
 
   // Ranges of the file, verified where `ctx` says so. `place(i)`: what range i is, for errors.

@@ -30,16 +30,14 @@ class FetchOnce {
   class Claim {
    public:
     // Without `fetch`: what is there, or what another read is at, is welcome; else this one does without.
-    explicit Claim(FetchOnce* of, bool fetch = true) : of_(of), fetch_(fetch) {
-      value_ = of_->Begin(fetch, &mine_, &waits_);
-    }
+    explicit Claim(FetchOnce* of, bool fetch = true) : of_(of) { value_ = of_->Begin(fetch, &mine_, &waits_); }
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
     ~Claim() { Done(); }
 
     // What is there, after waiting for the read that is at it; null: this read is to fetch it (or does without).
     std::shared_ptr<const T> Wait() {
-      if (waits_) value_ = of_->Await(fetch_, &mine_);
+      if (waits_) value_ = of_->Await();
       waits_ = false;
       return value_;
     }
@@ -51,7 +49,7 @@ class FetchOnce {
    private:
     FetchOnce* of_;
     std::shared_ptr<const T> value_;
-    bool fetch_, mine_ = false, waits_ = false;
+    bool mine_ = false, waits_ = false;
   };
 
  private:
@@ -62,11 +60,10 @@ class FetchOnce {
     claimed_ |= *mine;
     return value_;
   }
-  std::shared_ptr<const T> Await(bool fetch, bool* mine) {
+  // Where the other gave up, whoever waited fetches for itself: a claim is made only when a read begins.
+  std::shared_ptr<const T> Await() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return value_ || !claimed_; });
-    *mine = !value_ && fetch;
-    claimed_ |= *mine;
     return value_;
   }
   void End() {

@@ -2,17 +2,15 @@
 // null item. Any other column (the writer's own choice, for strings): key 0 is null, key k is item k - 1.
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <optional>
-#include <utility>
 
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/type.h>
 
 #include "pilum/base/bytes.h"
-#include "pilum/encoding/dictionary_keys.h"
 #include "pilum/encoding/leaf_array.h"
-#include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/v2_0/array.h"
 
 namespace pilum::v2_0 {
@@ -53,10 +51,14 @@ class DictionaryNode : public ArrayNode {
     return CheckedAdd(key_bytes, CheckedMul(count(), item).value_or(UINT64_MAX)).value_or(UINT64_MAX);
   }
   uint64_t cached_bytes() const override {
-    auto held = cache_.get();
-    return held ? held->bytes : 0;
+    std::lock_guard lock(mutex_);
+    return cache_ ? cache_->bytes : 0;
   }
-  FetchOnce<Items>& items_once() const { return cache_; }
+
+  std::shared_ptr<const Items> cached() const {
+    std::lock_guard lock(mutex_);
+    return cache_;
+  }
   // `read`: a finished read of all items; none where there are none.
   Result<std::shared_ptr<const Items>> MakeItems(ArrayRead* read, arrow::MemoryPool* pool) const;
 
@@ -73,19 +75,18 @@ class DictionaryNode : public ArrayNode {
   NodePtr items_;  // null: there are none
   std::shared_ptr<arrow::DataType> item_type_;
   bool is_dictionary_, signed_keys_;
-  mutable FetchOnce<Items> cache_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Items> cache_;
 };
 
 class DictionaryRead : public ArrayRead {
  public:
-  DictionaryRead(const DictionaryNode& node, RowSet rows) : node_(node), claim_(&node.items_once()) {
+  DictionaryRead(const DictionaryNode& node, RowSet rows) : node_(node), items_(node.cached()) {
     group_.Add(node.keys().StartRead(std::move(rows)));
+    if (items_ || node.items() == nullptr) return;
+    group_.Add(node.items()->StartRead(RowSet::All(node.items()->count())));
   }
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
-    if (!std::exchange(started_, true)) {
-      items_ = claim_.Wait();
-      if (!items_ && node_.items()) group_.Add(node_.items()->StartRead(RowSet::All(node_.items()->count())));
-    }
     return group_.Next(std::move(fetched));
   }
 
@@ -93,7 +94,6 @@ class DictionaryRead : public ArrayRead {
     PILUM_ASSIGN_OR_RETURN(Values keys, group_[0].Finish(pool));
     if (!items_) {
       PILUM_ASSIGN_OR_RETURN(items_, node_.MakeItems(group_.size() > 1 ? &group_[1] : nullptr, pool));
-      claim_.Done();
     }
     Values v;
     PILUM_RETURN_NOT_OK(Translate(keys.block, pool, &v));
@@ -131,10 +131,8 @@ class DictionaryRead : public ArrayRead {
   }
 
   const DictionaryNode& node_;
-  FetchOnce<Items>::Claim claim_;
   std::shared_ptr<const Items> items_;
   ReadGroup group_;
-  bool started_ = false;
 };
 
 std::unique_ptr<ArrayRead> DictionaryNode::StartRead(RowSet rows) const {
@@ -177,7 +175,9 @@ Result<std::shared_ptr<const Items>> DictionaryNode::MakeItems(ArrayRead* read, 
     out->bytes = BytesIn(*all);
   }
   out->bytes += out->key_of.size() * 8;
-  return cache_.Put(std::move(out));
+  std::lock_guard lock(mutex_);
+  if (!cache_) cache_ = std::move(out);
+  return cache_;
 }
 
 // Null items leave the dictionary and their keys become null: kernels that unify dictionaries want it so.
