@@ -10,6 +10,7 @@
 #include <arrow/type.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/dictionary_keys.h"
 #include "pilum/encoding/leaf_array.h"
 #include "pilum/encoding/v2_0/array.h"
 
