@@ -1,6 +1,7 @@
-// Hostile bytes: replays the committed corpus (tests/golden/broken and every golden file), then mutates it until the budget is
+// Hostile bytes: replays the committed corpora (tests/fuzz/corpus, tests/golden), then mutates them until the budget is
 // spent. A case passes when the answer is a result or an error that names the file; crashes, reads out of bounds (under
 // the sanitizers), hangs and allocations out of proportion fail. Run: pilum_fuzz_test --seconds 120 [--seed S].
+// Seeds are made by: pilum_fuzz_test --make-seeds FROM TO. README.md tells of libFuzzer.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -15,6 +16,9 @@
 #include "pilum/file/file_reader.h"
 #include "pilum/file/schema_wire.h"
 #include "pilum/query/query.h"
+#include "tests/fuzz/make_seeds.h"
+#include "tests/fuzz/page_input.h"
+#include "tests/fuzz/targets.h"
 #include "tests/support/budget.h"
 #include "tests/support/capped_pool.h"
 
@@ -124,7 +128,10 @@ TEST(Fuzz, CorpusThenMutations) {
     alarm(20);
     ReadWhole(s.name, s.bytes, rng);
   }
-  while (budget.Next()) {
+  test::Budget half = budget;  // the targets have the other half
+  half.start = std::chrono::steady_clock::now();
+  half.seconds /= 2;
+  while (half.Next()) {
     const Seed& s = corpus[rng() % corpus.size()];
     uint64_t case_seed = rng();
     std::mt19937_64 own(case_seed);
@@ -138,7 +145,52 @@ TEST(Fuzz, CorpusThenMutations) {
     if (::testing::Test::HasFailure()) break;
   }
   alarm(0);
-  budget.Report("file mutations");
+  half.Report("file mutations");
+}
+
+std::vector<std::string> CorpusOf(const std::string& target) {
+  std::vector<fs::path> paths;
+  const auto folder = fs::path(PILUM_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / target;
+  if (fs::exists(folder)) paths.assign(fs::directory_iterator(folder), fs::directory_iterator());
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> out;
+  for (const auto& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  return out;
+}
+
+// Every target: its corpus as it is, then mutated, an equal share of half the budget each.
+TEST(Fuzz, Targets) {
+  std::signal(SIGALRM, OnHang);
+  const auto& targets = fuzz::Targets();
+  for (const fuzz::Target& target : targets) {
+    SCOPED_TRACE(target.name);
+    const auto corpus = CorpusOf(target.name);
+    EXPECT_FALSE(corpus.empty()) << target.name << " has no seeds";
+    auto run = [&](const std::string& bytes) {
+      alarm(20);
+      if (const char* dir = std::getenv("PILUM_FUZZ_KEEP"))
+        std::ofstream(fmt::format("{}/last.{}", dir, target.name), std::ios::binary) << bytes;
+      return target.run(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    };
+    for (const std::string& bytes : corpus) EXPECT_EQ(run(bytes), 0) << "a seed that is not of this target";
+    if (corpus.empty()) continue;
+    test::Budget own = budget;
+    own.start = std::chrono::steady_clock::now();
+    own.done = 0;
+    own.seconds = budget.seconds / 2 / static_cast<double>(targets.size());
+    if (own.cases != ~0ull) own.cases = own.cases / targets.size() + 1;
+    std::mt19937_64 rng(own.seed);
+    while (own.Next()) {
+      const std::string& seed = corpus[rng() % corpus.size()];
+      auto change = [&](std::string piece) { return Mutate(std::move(piece), rng); };
+      run(target.page ? fuzz::ChangePiece(seed, rng(), change) : change(seed));
+    }
+    own.Report(target.name.c_str());
+  }
+  alarm(0);
 }
 
 TEST(Fuzz, SchemaAndLayoutBytes) {
@@ -190,6 +242,7 @@ TEST(Fuzz, QueryText) {
 }  // namespace pilum
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string_view(argv[1]) == "--make-seeds") return pilum::fuzz::MakeSeeds(argv[2], argv[3]) == 0;
   ::testing::InitGoogleTest(&argc, argv);
   pilum::budget.Parse(argc, argv);
   return RUN_ALL_TESTS();

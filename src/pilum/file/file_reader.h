@@ -73,7 +73,8 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
   // `columns`: which fields, in this order (top-level order and duplicates kept as given; several paths into one
   // top-level field give one column with just those children, at the first one's place). nullopt: all. An unknown path
   // is kNotFound and lists near names. `rows`: ascending row numbers below num_rows(), else kUsage. `ctx` is copied:
-  // its stats, pool and stop must outlive the stream. The stream keeps the reader alive.
+  // its stats and stop must outlive the stream, its pool the reader too, whose pages keep what they share (dictionaries,
+  // tables of chunks). The stream keeps the reader alive.
   virtual Result<std::unique_ptr<BatchStream>> Read(const std::optional<std::vector<FieldPath>>& columns,
                                                     const RowSet& rows, const BatchLimits& limits,
                                                     const ReadContext& ctx) const = 0;
