@@ -141,10 +141,11 @@ int MakeSeeds(const std::string& from, const std::string& to) {
         by_target[target].push_back({bytes, what + meta->schema.schema->ToString()});
       }
       if (meta->checksums)
-        by_target["checksums"].push_back({bytes.substr(0, meta->checksums->buffer().end()), std::to_string(bytes.size())});
+        by_target["checksums"].push_back(
+            {bytes.substr(0, meta->checksums->buffer().end()), std::to_string(bytes.size())});
     }
-    by_target["schema"].push_back({bytes.substr(meta->global_buffers[0].offset, meta->global_buffers[0].size),
-                                   meta->schema.schema->ToString()});
+    by_target["schema"].push_back(
+        {bytes.substr(meta->global_buffers[0].offset, meta->global_buffers[0].size), meta->schema.schema->ToString()});
     PagesOf(bytes, *meta, [&](const PageInput& page, const std::string& type) {
       const std::string description = DescriptionOf(page);
       pages.push_back({ToBytes(page), description + " of " + type});

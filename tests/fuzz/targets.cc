@@ -211,13 +211,14 @@ int ChecksumBytes(const uint8_t* data, size_t size) {
   const auto source = SourceOf(bytes);
   (void)c.FindDamage(*source, 10, ctx);
   const std::vector<ByteRange> ranges = {{0, size / 2}, {size / 3, 10}, {size - 5, 5}};
-  (void)c.ReadRanges(*source, ranges, [](size_t i) { return std::to_string(i); }, ctx);
+  (void)c.ReadRanges(
+      *source, ranges, [](size_t i) { return std::to_string(i); }, ctx);
   return 0;
 }
 
 std::vector<Target> MakeTargets() {
   std::vector<Target> out = {
-      {"file", false, WholeFile},          {"footer", false, Footer}, {"schema", false, Schema},
+      {"file", false, WholeFile},          {"footer", false, Footer},           {"schema", false, Schema},
       {"description", false, Description}, {"checksums", false, ChecksumBytes},
   };
   auto add = [&](std::string name, std::function<int(const PageInput&)> run) {

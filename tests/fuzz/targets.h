@@ -10,7 +10,7 @@
 namespace pilum::fuzz {
 
 struct Target {
-  std::string name;  // of its folder in the corpus too
+  std::string name;   // of its folder in the corpus too
   bool page = false;  // reads a PageInput
   // 0: ran; -1: not an input of this target, not worth keeping. Aborts where a promise is broken.
   std::function<int(const uint8_t* data, size_t size)> run;

@@ -260,7 +260,6 @@ Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(BatchStream* stre
 
 Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
-  if (ctx.stats) ctx.stats->opens += 1;
   FileInfo info;
   info.version = meta.version;
   info.file_size = source->size();

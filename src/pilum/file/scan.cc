@@ -15,6 +15,9 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/base/budget_pool.h"
+#include "pilum/file/batch_bytes.h"
+
 namespace pilum {
 namespace {
 
@@ -23,6 +26,7 @@ constexpr uint64_t kFirstUnitRows = 8 * 1024;  // the first unit teaches how lar
 constexpr uint64_t kUnitBytes = 4 << 20;       // Arrow bytes of a unit; stays near the caches
 constexpr uint64_t kThreadBytes = 16 << 20;    // Arrow bytes that are decoded before another thread has started well
 constexpr std::chrono::milliseconds kSlowUnit{10};
+constexpr uint64_t kUnitSlack = 32 << 20;      // what a unit of several rows may take over the batch limit
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
@@ -137,6 +141,7 @@ class UnitSource {
         ctx_(std::move(ctx)),
         planner_(file, projection, std::move(rows), limits) {
     threads_ = std::clamp(ctx_.threads, 1, 64);
+    most_unit_bytes_ = std::min(limits.bytes, uint64_t{1} << 60) + kUnitSlack;
     window_ = std::min(static_cast<size_t>(threads_) + 1, kLag);
   }
 
@@ -189,6 +194,11 @@ class UnitSource {
   Done Decode(UnitRead unit) const {
     Done done;
     ReadContext ctx = ctx_;
+    BudgetPool::Ptr budget;
+    if (unit.rows().size() > 1) {  // one row is read whatever it takes
+      budget = BudgetPool::Make(ctx.memory_pool(), static_cast<int64_t>(most_unit_bytes_));
+      ctx.pool = budget.get();
+    }
     try {
       done.unit = unit.Run(ctx);
     } catch (const std::bad_alloc&) {
@@ -274,6 +284,7 @@ class UnitSource {
   const ReadContext ctx_;
   int threads_;
   size_t window_;
+  uint64_t most_unit_bytes_;
   std::vector<RowSet> again_;  // parts of a unit that was too large, last first
 
   std::mutex mutex_;  // all below
@@ -293,11 +304,14 @@ class Scan : public BatchStream {
        const ReadContext& ctx)
       : file_(std::move(file)), projection_(std::move(projection)), limits_(limits), ctx_(ctx) {
     limits_.rows = std::max<uint64_t>(1, limits_.rows);
+    if (ctx_.stats == nullptr) ctx_.stats = &own_stats_;
+    bytes_before_ = ctx_.stats->bytes;
+    requests_before_ = ctx_.stats->requests;
     if (projection_.reads.empty()) {
       unit_.rows = std::move(rows);  // nothing to decode: one unit of all
       unit_rows_ = unit_.rows.size();
     } else {
-      units_.emplace(*file_, projection_, std::move(rows), limits_, ctx);
+      units_.emplace(*file_, projection_, std::move(rows), limits_, ctx_);
     }
   }
 
@@ -309,9 +323,10 @@ class Scan : public BatchStream {
     auto batch = NextBatch();
     if (!batch.ok()) {
       ErrorKind kind = KindOf(batch.status());
-      bool about_file = kind != ErrorKind::kCancelled && kind != ErrorKind::kDeadline &&
-                        !batch.status().message().starts_with(file_->source->name());
-      status_ = about_file ? WithContext(file_->source->name(), batch.status()) : batch.status();
+      status_ = kind == ErrorKind::kCancelled || kind == ErrorKind::kDeadline ? WithWhatWasRead(batch.status())
+                : batch.status().message().starts_with(file_->source->name())
+                    ? batch.status()
+                    : WithContext(file_->source->name(), batch.status());
       units_.reset();
       unit_ = {};
       return status_;
@@ -332,15 +347,46 @@ class Scan : public BatchStream {
       unit_ = *std::move(unit);
       unit_rows_ = unit_.rows.size();
     }
-    uint64_t row_bytes = std::max<uint64_t>(1, unit_.bytes / unit_rows_);
-    uint64_t n = std::min({limits_.rows, unit_rows_ - at_, std::max<uint64_t>(1, limits_.bytes / row_bytes)});
-    auto batch = Slice(n);
+    uint64_t n = std::min(limits_.rows, unit_rows_ - at_);
+    PILUM_ASSIGN_OR_RETURN(auto batch, unit_.bytes <= limits_.bytes ? Slice(n) : SliceThatFits(&n));
     batch_rows_ = n == unit_rows_ ? unit_.rows : unit_.rows.SliceByRank(at_, n);
     at_ += n;
+    rows_given_ += n;
     return batch;
   }
 
-  std::shared_ptr<arrow::RecordBatch> Slice(uint64_t n) const {
+  // At most *n rows (fewer, at least one, come out of it) within the byte limit. A dictionary that takes much of it is
+  // cut down to what the batch uses.
+  Result<std::shared_ptr<arrow::RecordBatch>> SliceThatFits(uint64_t* n) const {
+    uint64_t room = limits_.bytes;
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    for (int r : projection_.outputs) arrays.push_back(unit_.arrays[static_cast<size_t>(r)]);
+    uint64_t shared = 0;
+    for (const auto& array : arrays) shared += SliceBytes(*array->data(), 0, 0);
+    if (shared > limits_.bytes / 2) room += shared;  // judged again below
+    *n = static_cast<uint64_t>(RowsThatFit(arrays, static_cast<int64_t>(at_), static_cast<int64_t>(*n), room));
+    if (shared <= limits_.bytes / 2) return Slice(*n);
+    while (true) {
+      arrow::ArrayVector compact;
+      for (const auto& array : arrays) {
+        auto rows = array->Slice(static_cast<int64_t>(at_), static_cast<int64_t>(*n));
+        PILUM_ASSIGN_OR_RETURN(auto small, CompactDictionaries(rows, ctx_.memory_pool()));
+        compact.push_back(std::move(small));
+      }
+      const auto fit = static_cast<uint64_t>(RowsThatFit(compact, 0, static_cast<int64_t>(*n), limits_.bytes));
+      if (fit == *n) return arrow::RecordBatch::Make(projection_.schema, static_cast<int64_t>(*n), std::move(compact));
+      *n = std::max(fit, *n / 2);  // fewer rows use fewer values
+    }
+  }
+
+  // What a read that had to stop had done.
+  Status WithWhatWasRead(const Status& st) const {
+    return st.WithMessage(fmt::format("{} ({}: {} rows given out, {} bytes read in {} requests)", st.message(),
+                                      file_->source->name(), rows_given_, ctx_.stats->bytes.load() - bytes_before_,
+                                      ctx_.stats->requests.load() - requests_before_));
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Slice(uint64_t n) const {
     std::vector<std::shared_ptr<arrow::Array>> arrays;
     for (int r : projection_.outputs) {
       const auto& array = unit_.arrays[static_cast<size_t>(r)];
@@ -352,7 +398,9 @@ class Scan : public BatchStream {
   std::shared_ptr<const OpenFile> file_;
   const Projection projection_;
   BatchLimits limits_;
-  const ReadContext ctx_;
+  ReadStats own_stats_;  // where the caller wants none
+  ReadContext ctx_;
+  uint64_t rows_given_ = 0, bytes_before_ = 0, requests_before_ = 0;
   std::optional<UnitSource> units_;
   DecodedUnit unit_;                 // being given out
   uint64_t unit_rows_ = 0, at_ = 0;  // its rows, and how many are out

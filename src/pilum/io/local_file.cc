@@ -178,6 +178,7 @@ Result<std::shared_ptr<const ByteSource>> OpenLocalFile(const std::string& path,
     ::close(fd);
     return UsageError("{}: is not a regular file; name a file", path);
   }
+  if (ctx.stats) ctx.stats->opens += 1;
   return std::make_shared<LocalSource>(path, fd, static_cast<uint64_t>(st.st_size));
 }
 

@@ -23,6 +23,7 @@ class MemoryStore : public ObjectStore {
     std::lock_guard lock(mutex_);
     auto it = objects_.find(path);
     if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", name_, path);
+    if (ctx.stats) ctx.stats->opens += 1;
     return MakeMemorySource(name_ + path, it->second);
   }
 
