@@ -6,6 +6,7 @@
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/buffer.h>
+#include <arrow/extension_type.h>
 #include <arrow/type.h>
 #include <arrow/util/bitmap_ops.h>
 
@@ -101,8 +102,8 @@ Result<std::shared_ptr<arrow::Array>> CompactDictionaries(const std::shared_ptr<
   // The bitmap and where it begins stay; the fields begin at 0 now.
   auto out = array->data()->Copy();
   if (out->offset != 0 && out->buffers[0] != nullptr) {
-    PILUM_ASSIGN_OR_RETURN(out->buffers[0], arrow::internal::CopyBitmap(pool, out->buffers[0]->data(), out->offset,
-                                                                        out->length));
+    PILUM_ASSIGN_OR_RETURN(out->buffers[0],
+                           arrow::internal::CopyBitmap(pool, out->buffers[0]->data(), out->offset, out->length));
   }
   out->offset = 0;
   for (size_t i = 0; i < fields.size(); ++i) out->child_data[i] = fields[i]->data();

@@ -136,15 +136,18 @@ bool Checksums::InData(ByteRange r) const {
   return r.size > 0 && r.offset < trailer_.data_size && r.size <= trailer_.data_size - r.offset;
 }
 
-std::vector<uint64_t> Checksums::MissingSegments(std::span<const ByteRange> blocks) const {
-  std::vector<uint64_t> out;
+Status Checksums::LoadSegments(const ByteSource& source, std::span<const ByteRange> blocks, ReadContext& ctx) const {
   const uint64_t reach = kPerSegment * trailer_.block;
   for (const ByteRange& r : blocks) {
     for (uint64_t s = r.offset / reach; s <= (r.end() - 1) / reach; ++s) {
-      if (loaded_[s].load(std::memory_order_acquire) == nullptr && (out.empty() || out.back() < s)) out.push_back(s);
+      if (loaded_[s].load(std::memory_order_acquire) != nullptr) continue;
+      std::lock_guard lock(mutex_);  // who else needs it waits
+      if (loaded_[s].load(std::memory_order_relaxed) != nullptr) continue;
+      PILUM_ASSIGN_OR_RETURN(auto bytes, source.ReadRange(SegmentAt(s), ctx));
+      PILUM_RETURN_NOT_OK(AddSegment(s, std::string_view(*bytes)));
     }
   }
-  return out;
+  return Status::OK();
 }
 
 Status Checksums::AddSegment(uint64_t segment, std::string_view bytes) const {
@@ -152,16 +155,8 @@ Status Checksums::AddSegment(uint64_t segment, std::string_view bytes) const {
     return Bad(fmt::format("checksums: those of blocks at offset {} are damaged", SegmentAt(segment).offset));
   auto copy = std::make_unique<uint32_t[]>(bytes.size() / 4);
   std::memcpy(copy.get(), bytes.data(), bytes.size());
-  std::lock_guard lock(mutex_);
-  if (loaded_[segment].load(std::memory_order_relaxed) != nullptr) return Status::OK();  // another thread was faster
   loaded_[segment].store(copy.get(), std::memory_order_release);
   owned_.push_back(std::move(copy));
-  return Status::OK();
-}
-
-Status Checksums::AddSegments(std::span<const uint64_t> segments, std::span<const BufferPtr> bytes) const {
-  for (size_t i = 0; i < segments.size(); ++i)
-    PILUM_RETURN_NOT_OK(AddSegment(segments[i], std::string_view(*bytes[i])));
   return Status::OK();
 }
 
@@ -202,7 +197,6 @@ Checksums::Plan Checksums::MakePlan(std::span<const ByteRange> ranges) const {
     else
       plan.runs.push_back(r);
   }
-  plan.segments = MissingSegments(plan.runs);
   return plan;
 }
 
@@ -210,12 +204,11 @@ Result<std::vector<BufferPtr>> Checksums::ReadRanges(const ByteSource& source, s
                                                      const std::function<std::string(size_t)>& place,
                                                      ReadContext& ctx) const {
   const Plan plan = MakePlan(ranges);
+  PILUM_RETURN_NOT_OK(LoadSegments(source, plan.runs, ctx));
   std::vector<ByteRange> wanted = plan.runs;
-  for (uint64_t s : plan.segments) wanted.push_back(SegmentAt(s));
   for (size_t i : plan.outside) wanted.push_back(ranges[i]);  // the source judges them
   PILUM_ASSIGN_OR_RETURN(auto buffers, source.ReadRanges(wanted, ctx));
   const std::span<const BufferPtr> fetched(buffers);
-  PILUM_RETURN_NOT_OK(AddSegments(plan.segments, fetched.subspan(plan.runs.size(), plan.segments.size())));
   for (size_t i = 0; i < plan.runs.size(); ++i) {
     const ByteRange bad = FirstDamage(plan.runs[i], fetched[i]->data());
     if (bad.size == 0) continue;
@@ -227,8 +220,7 @@ Result<std::vector<BufferPtr>> Checksums::ReadRanges(const ByteSource& source, s
                     place(static_cast<size_t>(touched - ranges.begin())), bad.offset, bad.end() - 1));
   }
   std::vector<BufferPtr> out(ranges.size());
-  for (size_t k = 0; k < plan.outside.size(); ++k)
-    out[plan.outside[k]] = fetched[plan.runs.size() + plan.segments.size() + k];
+  for (size_t k = 0; k < plan.outside.size(); ++k) out[plan.outside[k]] = fetched[plan.runs.size() + k];
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (out[i]) continue;
     auto next = std::upper_bound(plan.runs.begin(), plan.runs.end(), ranges[i].offset,
@@ -244,13 +236,10 @@ Result<std::vector<ByteRange>> Checksums::FindDamage(const ByteSource& source, s
   std::vector<ByteRange> out;
   for (uint64_t at = 0; at < trailer_.data_size; at += kPiece) {
     const ByteRange piece{at, std::min(kPiece, trailer_.data_size - at)};
-    const auto segments = MissingSegments(std::span(&piece, 1));
-    std::vector<ByteRange> wanted = {piece};
-    for (uint64_t s : segments) wanted.push_back(SegmentAt(s));
-    PILUM_ASSIGN_OR_RETURN(auto buffers, source.ReadRanges(wanted, ctx));
-    PILUM_RETURN_NOT_OK(AddSegments(segments, std::span(buffers).subspan(1)));
+    PILUM_RETURN_NOT_OK(LoadSegments(source, std::span(&piece, 1), ctx));
+    PILUM_ASSIGN_OR_RETURN(auto bytes, source.ReadRange(piece, ctx));
     for (ByteRange left = piece; left.size > 0;) {
-      const ByteRange bad = FirstDamage(left, buffers[0]->data() + (left.offset - at));
+      const ByteRange bad = FirstDamage(left, bytes->data() + (left.offset - at));
       if (bad.size == 0) break;
       if (out.size() >= most) return out;
       out.push_back(bad);

@@ -55,8 +55,9 @@ class Checksums {
   uint64_t block_size() const { return trailer_.block; }
   ByteRange buffer() const;  // the whole checksum buffer
 
-  // As source.ReadRanges, with every block verified that a range touches: they are read whole, and with them, in the
-  // same round, the block checksums that are not here yet. `place(i)`: what range i is, for the error.
+  // As source.ReadRanges, with every block verified that a range touches: they are read whole. Block checksums that are
+  // not here yet come first, a request a segment and once for all threads, so that counts do not depend on those.
+  // `place(i)`: what range i is, for the error.
   Result<std::vector<BufferPtr>> ReadRanges(const ByteSource& source, std::span<const ByteRange> ranges,
                                             const std::function<std::string(size_t)>& place, ReadContext& ctx) const;
 
@@ -66,18 +67,16 @@ class Checksums {
  private:
   // A read of ranges: what is fetched for it.
   struct Plan {
-    std::vector<ByteRange> runs;     // disjoint, ascending, whole blocks
-    std::vector<uint64_t> segments;  // whose block checksums are not here yet
-    std::vector<size_t> outside;     // numbers of ranges that are not all data
+    std::vector<ByteRange> runs;  // disjoint, ascending, whole blocks
+    std::vector<size_t> outside;  // numbers of ranges that are not all data
   };
   Plan MakePlan(std::span<const ByteRange> ranges) const;
   uint64_t num_blocks() const;
   uint64_t num_segments() const;
   bool InData(ByteRange range) const;
   ByteRange SegmentAt(uint64_t segment) const;
-  std::vector<uint64_t> MissingSegments(std::span<const ByteRange> blocks) const;
-  Status AddSegment(uint64_t segment, std::string_view bytes) const;
-  Status AddSegments(std::span<const uint64_t> segments, std::span<const BufferPtr> bytes) const;
+  Status LoadSegments(const ByteSource& source, std::span<const ByteRange> blocks, ReadContext& ctx) const;
+  Status AddSegment(uint64_t segment, std::string_view bytes) const;  // mutex_ is held, or nobody else is there
   // The first block of `bytes`, which stand at `at`, that does not agree; {0, 0}: none. Its segments are here.
   ByteRange FirstDamage(ByteRange at, const uint8_t* bytes) const;
 

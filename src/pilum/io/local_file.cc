@@ -87,10 +87,13 @@ class LocalSource : public ByteSource {
   }
 
  protected:
-  Status ReadAt(ByteRange range, uint8_t* out, ReadContext&) const override {
+  Status ReadAt(ByteRange range, uint8_t* out, ReadContext& ctx) const override {
+    constexpr uint64_t kPiece = 16 << 20;  // between two looks at the deadline
     uint64_t done = 0;
     while (done < range.size) {
-      ssize_t n = ::pread(fd_, out + done, range.size - done, static_cast<off_t>(range.offset + done));
+      if (done > 0) PILUM_RETURN_NOT_OK(ctx.Check());
+      ssize_t n =
+          ::pread(fd_, out + done, std::min(kPiece, range.size - done), static_cast<off_t>(range.offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return ErrnoStatus(path_, fmt::format("offset {}: cannot be read", range.offset + done), errno);
       if (n == 0)

@@ -225,8 +225,8 @@ class FullZipRead : public PageRead {
 
   Result<std::unique_ptr<full_zip::ValueSink>> MakeSink(uint64_t max_values, ReadContext& ctx) const;
   Result<std::shared_ptr<arrow::Array>> DecodeAll(ReadContext& ctx);
-  Status DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels);
-  Status DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink* sink);
+  Status DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels, StopCheck* stop);
+  Status DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, StopCheck* stop);
 
   const FullZipPage& page_;
   RowSet rows_;
@@ -271,15 +271,16 @@ Result<std::shared_ptr<arrow::Array>> FullZipRead::DecodeAll(ReadContext& ctx) {
   Levels levels;
   if (l.bits_rep) PILUM_RETURN_NOT_OK(levels.rep.Reserve(max_events_, ctx.memory_pool()));
   if (l.bits_def) PILUM_RETURN_NOT_OK(levels.def.Reserve(max_events_, ctx.memory_pool()));
+  StopCheck stop(ctx);
   for (size_t i = 0; i < runs_.size(); ++i) {
     Bytes in = BytesOf(data_[i]);
     if (in.size() != runs_[i].end - runs_[i].begin)
       return BadBytes("{} bytes fetched of {}", in.size(), runs_[i].end - runs_[i].begin);
     if (page_.control_bytes() == 0) {
-      PILUM_RETURN_NOT_OK(DecodePlainRun(in, runs_[i].items, sink.get()));
+      PILUM_RETURN_NOT_OK(DecodePlainRun(in, runs_[i].items, sink.get(), &stop));
       levels.count += runs_[i].items;
     } else {
-      PILUM_RETURN_NOT_OK(DecodeRun(in, runs_[i].items, sink.get(), &levels));
+      PILUM_RETURN_NOT_OK(DecodeRun(in, runs_[i].items, sink.get(), &levels, &stop));
     }
   }
   PILUM_RETURN_NOT_OK(CheckLevels(page_.plan(), levels));
@@ -291,12 +292,18 @@ Result<std::shared_ptr<arrow::Array>> FullZipRead::DecodeAll(ReadContext& ctx) {
 }
 
 // No levels: values alone, with their lengths where those vary.
-Status FullZipRead::DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink* sink) {
+Status FullZipRead::DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, StopCheck* stop) {
   values_ += items;
   const uint64_t width = page_.value_bytes();
   if (!page_.layout().variable_width) {
     if (in.size() != items * width) return BadBytes("{} values of {} bytes in {} bytes", items, width, in.size());
-    return sink->AppendRun(in, items);
+    const uint64_t piece = std::max<uint64_t>(1, (4 << 20) / std::max<uint64_t>(1, width));
+    for (uint64_t i = 0; i < items; i += piece) {
+      const uint64_t n = std::min(piece, items - i);
+      PILUM_RETURN_NOT_OK(sink->AppendRun(in.subspan(i * width, n * width), n));
+      PILUM_RETURN_NOT_OK(stop->After(n * width));
+    }
+    return Status::OK();
   }
   uint64_t at = 0;
   ValueBatch batch(in.data(), sink);
@@ -306,13 +313,14 @@ Status FullZipRead::DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink
     at += width;
     if (size > in.size() - at) return BadBytes("a value of {} bytes, where {} are left", size, in.size() - at);
     PILUM_RETURN_NOT_OK(batch.Add(in.data() + at, size));
+    PILUM_RETURN_NOT_OK(stop->After(size));
     at += size;
   }
   if (at != in.size()) return BadBytes("{} bytes after the last value", in.size() - at);
   return batch.Flush();
 }
 
-Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels) {
+Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels, StopCheck* stop) {
   const PageLayout& l = page_.layout();
   const uint64_t control = page_.control_bytes(), width = page_.value_bytes();
   const uint32_t def_mask = (1u << l.bits_def) - 1;
@@ -344,6 +352,7 @@ Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sin
     }
     if (size > in.size() - at) return BadBytes("a value of {} bytes, where {} are left", size, in.size() - at);
     PILUM_RETURN_NOT_OK(l.variable_width ? batch.Add(in.data() + at, size) : sink->Append(in.subspan(at, size)));
+    PILUM_RETURN_NOT_OK(stop->After(size));
     at += size;
   }
   PILUM_RETURN_NOT_OK(batch.Flush());

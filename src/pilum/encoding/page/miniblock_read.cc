@@ -282,7 +282,9 @@ Status MiniBlockRead::DecodeFlat(codec::ValueDecoder* values, Levels* levels, Re
   }
   const std::vector<RowRange> items = page_.ItemsOf(rows_);
   auto it = items.begin();
+  StopCheck stop(ctx);
   for (const ChunkView& c : chunks_) {
+    PILUM_RETURN_NOT_OK(stop.After(c.num_values * 8));
     const uint64_t begin = prelude_->chunks.value[c.index], end = begin + c.num_values;
     ranges_.clear();
     while (it != items.end() && it->end <= begin) ++it;
