@@ -346,9 +346,12 @@ class Scan : public BatchStream {
       if (!unit) return nullptr;
       unit_ = *std::move(unit);
       unit_rows_ = unit_.rows.size();
+      dictionary_bytes_ = 0;
+      for (const auto& array : unit_.arrays) dictionary_bytes_ += SliceBytes(*array->data(), 0, 0);
     }
     uint64_t n = std::min(limits_.rows, unit_rows_ - at_);
-    PILUM_ASSIGN_OR_RETURN(auto batch, unit_.bytes <= limits_.bytes ? Slice(n) : SliceThatFits(&n));
+    const bool fits = unit_.bytes + dictionary_bytes_ <= limits_.bytes;
+    PILUM_ASSIGN_OR_RETURN(auto batch, fits ? Slice(n) : SliceThatFits(&n));
     batch_rows_ = n == unit_rows_ ? unit_.rows : unit_.rows.SliceByRank(at_, n);
     at_ += n;
     rows_given_ += n;
@@ -361,11 +364,10 @@ class Scan : public BatchStream {
     uint64_t room = limits_.bytes;
     std::vector<std::shared_ptr<arrow::Array>> arrays;
     for (int r : projection_.outputs) arrays.push_back(unit_.arrays[static_cast<size_t>(r)]);
-    uint64_t shared = 0;
-    for (const auto& array : arrays) shared += SliceBytes(*array->data(), 0, 0);
-    if (shared > limits_.bytes / 2) room += shared;  // judged again below
+    const bool large = dictionary_bytes_ > limits_.bytes / 2;
+    if (large) room += dictionary_bytes_;  // judged again below
     *n = static_cast<uint64_t>(RowsThatFit(arrays, static_cast<int64_t>(at_), static_cast<int64_t>(*n), room));
-    if (shared <= limits_.bytes / 2) return Slice(*n);
+    if (!large) return Slice(*n);
     while (true) {
       arrow::ArrayVector compact;
       for (const auto& array : arrays) {
@@ -404,6 +406,7 @@ class Scan : public BatchStream {
   std::optional<UnitSource> units_;
   DecodedUnit unit_;                 // being given out
   uint64_t unit_rows_ = 0, at_ = 0;  // its rows, and how many are out
+  uint64_t dictionary_bytes_ = 0;    // under its arrays
   RowSet batch_rows_;
   Status status_;
 };

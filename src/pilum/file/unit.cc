@@ -73,7 +73,6 @@ uint64_t SumBuffers(const arrow::ArrayData& data) {
   uint64_t n = 0;
   for (const auto& b : data.buffers) n += b ? static_cast<uint64_t>(b->size()) : 0;
   for (const auto& c : data.child_data) n += SumBuffers(*c);
-  if (data.dictionary) n += SumBuffers(*data.dictionary);
   return n;
 }
 

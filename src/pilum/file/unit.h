@@ -57,7 +57,7 @@ struct PagePart {
 struct DecodedUnit {
   RowSet rows;
   std::vector<std::shared_ptr<arrow::Array>> arrays;  // one a ReadField, rows.size() long
-  uint64_t bytes = 0;                                 // of all Arrow buffers
+  uint64_t bytes = 0;                                 // as ArrowBytes
 };
 
 // `rows` (not empty) of every field, in two steps. Making one only begins the reads of its pages, which settles which
@@ -96,7 +96,7 @@ Result<std::shared_ptr<arrow::Array>> DecodePage(const OpenFile& file, size_t le
 // Arrow bytes that a row of page `page` of leaf `leaf` will take, guessed from metadata alone; at least 1.
 uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page);
 
-// Bytes of all buffers under `array`.
+// Bytes of all buffers under `array`, without those of dictionaries, which units of one page share.
 uint64_t ArrowBytes(const arrow::Array& array);
 
 }  // namespace pilum
