@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <arrow/array.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include "pilum/file/scan.h"

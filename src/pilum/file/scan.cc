@@ -26,7 +26,7 @@ constexpr uint64_t kFirstUnitRows = 8 * 1024;  // the first unit teaches how lar
 constexpr uint64_t kUnitBytes = 4 << 20;       // Arrow bytes of a unit; stays near the caches
 constexpr uint64_t kThreadBytes = 16 << 20;    // Arrow bytes that are decoded before another thread has started well
 constexpr std::chrono::milliseconds kSlowUnit{10};
-constexpr uint64_t kUnitSlack = 32 << 20;      // what a unit of several rows may take over the batch limit
+constexpr uint64_t kUnitSlack = 32 << 20;  // what a unit of several rows may take over the batch limit
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
