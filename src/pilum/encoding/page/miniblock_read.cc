@@ -32,6 +32,7 @@ struct ChunkView {
 };
 
 constexpr uint64_t kFewLevels = 16;  // of a chunk: picked one by one
+constexpr uint64_t kChunkWork = 32 << 10;  // what a chunk counts for, whatever its bytes become
 
 uint64_t Pad8(uint64_t n) { return (n + 7) & ~uint64_t{7}; }
 uint64_t RoundUp(uint64_t n) { return (n + 1023) & ~uint64_t{1023}; }
@@ -284,7 +285,7 @@ Status MiniBlockRead::DecodeFlat(codec::ValueDecoder* values, Levels* levels, Re
   auto it = items.begin();
   StopCheck stop(ctx);
   for (const ChunkView& c : chunks_) {
-    PILUM_RETURN_NOT_OK(stop.After(c.num_values * 8));
+    PILUM_RETURN_NOT_OK(stop.After(kChunkWork + c.num_values * 8));
     const uint64_t begin = prelude_->chunks.value[c.index], end = begin + c.num_values;
     ranges_.clear();
     while (it != items.end() && it->end <= begin) ++it;
