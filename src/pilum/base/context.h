@@ -19,7 +19,7 @@ namespace pilum {
 
 // Exact and deterministic for the same read of the same file. "Rows decoded" counts values that a codec materialised.
 struct ReadStats {
-  std::atomic<uint64_t> opens{0};     // objects opened
+  std::atomic<uint64_t> opens{0};     // objects opened: data files and sidecars
   std::atomic<uint64_t> requests{0};  // ranged reads issued, after coalescing
   std::atomic<uint64_t> bytes{0};     // bytes fetched
   void AddDecoded(const std::string& column, uint64_t values);

@@ -20,8 +20,10 @@
 namespace pilum {
 
 struct BatchLimits {
-  uint64_t rows = 16384;      // most rows in a batch
-  uint64_t bytes = 64 << 20;  // aimed-at most Arrow bytes in a batch (one row may exceed it)
+  uint64_t rows = 16384;  // most rows in a batch
+  // Most Arrow bytes in a batch, as they would be in buffers of its own (batches are slices of what was decoded at
+  // once, which several rows together keep within 32 MiB more than this). A row that is larger comes alone.
+  uint64_t bytes = 64 << 20;
 };
 
 // Batches in ascending row order. Next gives nullptr at the end. After an error every further Next repeats it.
@@ -58,7 +60,7 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
   // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates
   // footer, tables, schema, and where each page lies. A page's layout is validated when the page is first read (or
-  // Check looks at it). Counts one open in ctx.stats. kUnsupported naming the version
+  // Check looks at it). kUnsupported naming the version
   // for 2.3 and legacy; kCorrupt otherwise.
   static Result<std::shared_ptr<const FileReader>> Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
   virtual ~FileReader() = default;
@@ -73,7 +75,8 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
   // `columns`: which fields, in this order (top-level order and duplicates kept as given; several paths into one
   // top-level field give one column with just those children, at the first one's place). nullopt: all. An unknown path
   // is kNotFound and lists near names. `rows`: ascending row numbers below num_rows(), else kUsage. `ctx` is copied:
-  // its stats, pool and stop must outlive the stream. The stream keeps the reader alive.
+  // its stats and stop must outlive the stream, its pool the reader too, whose pages keep what they share (dictionaries,
+  // tables of chunks). The stream keeps the reader alive.
   virtual Result<std::unique_ptr<BatchStream>> Read(const std::optional<std::vector<FieldPath>>& columns,
                                                     const RowSet& rows, const BatchLimits& limits,
                                                     const ReadContext& ctx) const = 0;
