@@ -31,7 +31,7 @@ struct ChunkView {
   size_t values = 0;  // its first value buffer among all
 };
 
-constexpr uint64_t kFewLevels = 16;  // of a chunk: picked one by one
+constexpr uint64_t kFewLevels = 16;        // of a chunk: picked one by one
 constexpr uint64_t kChunkWork = 32 << 10;  // what a chunk counts for, whatever its bytes become
 
 uint64_t Pad8(uint64_t n) { return (n + 7) & ~uint64_t{7}; }
