@@ -71,6 +71,8 @@ class ValueDecoder {
   virtual uint64_t decoded() const = 0;
 };
 Result<std::unique_ptr<ValueDecoder>> MakeValueDecoder(const CodecDesc& desc, const DecodeSpec& spec);
+// ValueDecoder::num_buffers, without making one.
+Result<uint64_t> CountBuffers(const CodecDesc& desc);
 
 // One a codec; MakeValueDecoder chooses.
 Result<std::unique_ptr<ValueDecoder>> MakeFlatDecoder(const CodecDesc& desc, const DecodeSpec& spec);

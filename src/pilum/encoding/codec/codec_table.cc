@@ -22,4 +22,22 @@ Result<std::unique_ptr<ValueDecoder>> MakeValueDecoder(const CodecDesc& desc, co
   return Unsupported("{} as the values of a mini-block page", desc.ToString());
 }
 
+Result<uint64_t> CountBuffers(const CodecDesc& desc) {
+  switch (desc.kind) {
+    case CodecKind::kFlat:
+    case CodecKind::kVariable:
+    case CodecKind::kFsst:
+    case CodecKind::kInlineBitpacking:
+    case CodecKind::kByteStreamSplit:
+    case CodecKind::kPackedStruct: return uint64_t{1};
+    case CodecKind::kRle: return uint64_t{2};
+    case CodecKind::kGeneral: return CountBuffers(desc.children[0]);
+    case CodecKind::kFixedSizeList: {
+      PILUM_ASSIGN_OR_RETURN(uint64_t inner, CountBuffers(desc.children[0]));
+      return inner + (desc.has_validity ? 1 : 0);
+    }
+    default: return Unsupported("{} as the values of a mini-block page", desc.ToString());
+  }
+}
+
 }  // namespace pilum::codec

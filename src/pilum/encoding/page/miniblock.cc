@@ -28,9 +28,8 @@ Status MiniBlockPage::Check() const {
   if (c_.num_rows > chunks * kMaxChunkEvents) return BadBytes("{} rows in {} chunks", c_.num_rows, chunks);
   bool dict_type = StorageType(*leaf_type()).id() == arrow::Type::DICTIONARY;
   if (dict_type && !l.dictionary) return BadBytes("a dictionary column without a dictionary");
-  codec::DecodeSpec none{0, 0, false, arrow::default_memory_pool()};
-  PILUM_ASSIGN_OR_RETURN(auto probe, codec::MakeValueDecoder(*l.value_codec, none));
-  if (l.num_buffers > kMaxValueBuffers || static_cast<uint64_t>(probe->num_buffers()) != l.num_buffers) {
+  PILUM_ASSIGN_OR_RETURN(uint64_t value_buffers, codec::CountBuffers(*l.value_codec));
+  if (l.num_buffers > kMaxValueBuffers || value_buffers != l.num_buffers) {
     return BadBytes("{} value buffers for {}", l.num_buffers, l.value_codec->ToString());
   }
   return Status::OK();

@@ -206,21 +206,6 @@ Status MiniBlockTaker::AddListCells(std::span<const Place> rows, Cells* out) con
   return Status::OK();
 }
 
-// Event number of the k-th row start, or n.
-uint64_t StartOf(const std::vector<uint64_t>& starts, uint64_t n, uint64_t k) {
-  for (size_t w = 0; w < starts.size(); ++w) {
-    uint64_t word = starts[w];
-    const auto ones = static_cast<uint64_t>(std::popcount(word));
-    if (k >= ones) {
-      k -= ones;
-      continue;
-    }
-    while (k-- > 0) word &= word - 1;
-    return w * 64 + static_cast<uint64_t>(std::countr_zero(word));
-  }
-  return n;
-}
-
 Status MiniBlockTaker::AddListRow(const Place& row, const miniblock::Prelude& p, const miniblock::RowIndex& index,
                                   Cells* out) const {
   const auto& chunks = p.chunks;
@@ -244,10 +229,10 @@ Status MiniBlockTaker::AddListRow(const Place& row, const miniblock::Prelude& p,
     uint64_t begin = 0, end = 0;
     if (c == first) {
       const uint64_t k = row.row - index.started[c];
-      begin = StartOf(out->chunk.starts, n, k);
-      end = StartOf(out->chunk.starts, n, k + 1);
+      begin = PlaceOfOne(out->chunk.starts, n, k);
+      end = PlaceOfOne(out->chunk.starts, n, k + 1);
     } else {
-      end = StartOf(out->chunk.starts, n, 0);
+      end = PlaceOfOne(out->chunk.starts, n, 0);
     }
     if (end < n && c + 1 != last) {
       return InChunk(c, BadBytes("row {} ends before the repetition index says", row.row));
@@ -263,22 +248,39 @@ Status MiniBlockTaker::LoadLevels(const ChunkHead& head, const uint8_t* at, Chun
   if (out->at == at && out->count == n) return Status::OK();
   const RowRange all{0, n};
   const uint64_t room = (n + 1023) / 1024 * 1024 + codec::kSlack;
+  const uint16_t max_rep = page_.plan().max_rep;
   out->at = nullptr;
-  if (out->rep.size() < room) out->rep.resize(room);
-  PILUM_RETURN_NOT_OK(codec::DecodeLevels(*layout().rep_codec, head.rep, n, {&all, 1}, out->rep.data()));
-  if (has_def_) {
-    if (out->def.size() < room) out->def.resize(room);
-    PILUM_RETURN_NOT_OK(codec::DecodeLevels(*layout().def_codec, head.def, n, {&all, 1}, out->def.data()));
+  out->rep_is_bits = out->def_is_bits = false;
+  out->has_def = has_def_;
+  if (max_rep == 1) {
+    PILUM_ASSIGN_OR_RETURN(out->rep_is_bits, LevelBits(*layout().rep_codec, head.rep, n, &out->starts));
   }
-  out->starts.resize((n + 63) / 64);
-  BelowToBits(out->rep.data(), n, page_.plan().max_rep, reinterpret_cast<uint8_t*>(out->starts.data()));
-  for (uint64_t& word : out->starts) word = ~word;
-  if (n % 64) out->starts.back() &= (uint64_t{1} << (n % 64)) - 1;
-  out->rows = 0;
-  for (uint64_t word : out->starts) out->rows += static_cast<uint64_t>(std::popcount(word));
+  if (!out->rep_is_bits) {
+    if (out->rep.size() < room) out->rep.resize(room);
+    PILUM_RETURN_NOT_OK(codec::DecodeLevels(*layout().rep_codec, head.rep, n, {&all, 1}, out->rep.data()));
+    out->starts.resize((n + 63) / 64);
+    BelowToBits(out->rep.data(), n, max_rep, reinterpret_cast<uint8_t*>(out->starts.data()));
+    for (uint64_t& word : out->starts) word = ~word;
+    if (n % 64) out->starts.back() &= (uint64_t{1} << (n % 64)) - 1;
+  }
+  if (has_def_) {
+    PILUM_ASSIGN_OR_RETURN(out->def_is_bits, LevelBits(*layout().def_codec, head.def, n, &out->def_bits));
+    if (!out->def_is_bits) {
+      if (out->def.size() < room) out->def.resize(room);
+      PILUM_RETURN_NOT_OK(codec::DecodeLevels(*layout().def_codec, head.def, n, {&all, 1}, out->def.data()));
+    }
+  }
+  out->rows = CountOnes(out->starts, n);
   out->count = n;
   out->at = at;
   return Status::OK();
+}
+
+// How many of the events before `end` own a value.
+uint64_t VisibleBefore(const ChunkLevels& levels, uint64_t end, uint16_t visible) {
+  if (!levels.has_def || (levels.def_is_bits && visible > 0)) return end;
+  if (levels.def_is_bits) return end - CountOnes(levels.def_bits, end);
+  return CountAtMost(levels.def.data(), end, visible);
 }
 
 // Events [begin, end) of the chunk whose levels are loaded, and their cells.
@@ -287,12 +289,11 @@ Status MiniBlockTaker::AddEvents(const ChunkHead& head, uint64_t num_values, uin
   const ChunkLevels& levels = out->chunk;
   const uint16_t max_rep = page_.plan().max_rep, visible = page_.plan().max_visible;
   for (uint64_t i = begin; i < end; ++i) {
-    if (levels.rep[i] > max_rep) return BadBytes("a repetition level of {}", levels.rep[i]);
+    const uint16_t rep = levels.RepAt(i);
+    if (rep > max_rep) return BadBytes("a repetition level of {}", rep);
+    out->rep.push_back(rep);
   }
-  const bool all_visible = !has_def_ || levels.count == num_values;
-  uint64_t slot = all_visible ? begin : CountAtMost(levels.def.data(), begin, visible);
-  out->rep.insert(out->rep.end(), levels.rep.begin() + static_cast<std::ptrdiff_t>(begin),
-                  levels.rep.begin() + static_cast<std::ptrdiff_t>(end));
+  uint64_t slot = levels.count == num_values ? begin : VisibleBefore(levels, begin, visible);
   uint16_t* def = nullptr;
   if (has_def_)
     def = out->AddDef(end - begin);
@@ -301,7 +302,7 @@ Status MiniBlockTaker::AddEvents(const ChunkHead& head, uint64_t num_values, uin
   Cell c;
   SetBuffers(head, num_values, &c);
   for (uint64_t i = begin; i < end; ++i) {
-    const uint16_t level = has_def_ ? levels.def[i] : 0;
+    const uint16_t level = levels.DefAt(i);
     PILUM_RETURN_NOT_OK(CheckLevel(level));
     if (def) *def++ = Canonical(level);
     if (level > visible) continue;

@@ -28,12 +28,17 @@ struct Cell {
   bool null = false;              // the value is filler, and may be anything
 };
 
-// The levels of one chunk with lists, kept for the next row of it.
+// The levels of one chunk with lists, kept for the next row of it: as bits where they have one, else as numbers.
 struct ChunkLevels {
   const uint8_t* at = nullptr;
   uint64_t count = 0, rows = 0;  // events, and rows that start
+  bool rep_is_bits = false, has_def = false, def_is_bits = false;
   std::vector<uint16_t> rep, def;
   std::vector<uint64_t> starts;  // bit i: a row starts at event i
+  std::vector<uint64_t> def_bits;
+
+  uint16_t RepAt(uint64_t i) const { return rep_is_bits ? starts[i / 64] >> (i % 64) & 1 : rep[i]; }
+  uint16_t DefAt(uint64_t i) const { return !has_def ? 0 : def_is_bits ? def_bits[i / 64] >> (i % 64) & 1 : def[i]; }
 };
 
 // The cells and events of a take so far. Levels count as LeafTaker::plan() does. Reused from take to take.

@@ -1,5 +1,9 @@
 #include "pilum/encoding/take/value_at.h"
 
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "pilum/base/bytes.h"
@@ -130,6 +134,103 @@ Result<uint16_t> LevelAt(const CodecDesc& d, Bytes bytes, uint64_t n, uint64_t i
     case CodecKind::kOutOfLineBitpacking: return PackedLevel(d.children[0].bits, bytes, n, i);
     default: return RunLevel(bytes, i);
   }
+}
+
+// Block b of 64 levels is bit r of each of the 64 words: shifted to the top, gathered sixteen at a time.
+void UnpackBits(const uint8_t* words, uint64_t* bits) {
+  __m128i lanes[8];
+  for (int i = 0; i < 8; ++i) lanes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words) + i);
+  for (int b = 0; b < 16; ++b) {
+    const __m128i shift = _mm_cvtsi32_si128(15 - ((b & 1) * 8 + b / 2));
+    uint64_t word = 0;
+    for (int j = 0; j < 4; ++j) {
+      const __m128i low = _mm_sll_epi16(lanes[2 * j], shift), high = _mm_sll_epi16(lanes[2 * j + 1], shift);
+      word |= static_cast<uint64_t>(static_cast<uint16_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))) << (16 * j);
+    }
+    bits[b] = word;
+  }
+}
+
+Result<bool> LevelBits(const CodecDesc& d, Bytes bytes, uint64_t n, std::vector<uint64_t>* bits) {
+  constexpr uint64_t kBlockBytes = kBlock / 8, kWords = kBlock / 64;
+  bits->resize((n + kBlock - 1) / kBlock * kWords);
+  uint64_t full = 0;  // whole blocks
+  if (d.kind == CodecKind::kInlineBitpacking) {
+    PILUM_ASSIGN_OR_RETURN(codec::InlinePacked in, codec::ParseInlinePacked(16, bytes, n));
+    if (in.width > 1) return false;
+    if (in.width == 1 && n > 0) {
+      UnpackBits(in.words, bits->data());
+    } else {
+      std::fill(bits->begin(), bits->end(), 0);
+    }
+    full = 1;
+  } else if (d.kind == CodecKind::kOutOfLineBitpacking && d.children[0].bits == 1) {
+    const uint64_t tail = n % kBlock;
+    full = n / kBlock;
+    const bool raw_tail = bytes.size() == full * kBlockBytes + tail * 2;
+    if (!raw_tail && bytes.size() != (full + 1) * kBlockBytes) {
+      return BadBytes("{} levels packed at 1 bit in {} bytes", n, bytes.size());
+    }
+    const uint8_t* raw = bytes.data() + full * kBlockBytes;
+    if (!raw_tail) ++full;
+    for (uint64_t b = 0; b < full && b * kWords < bits->size(); ++b) {
+      UnpackBits(bytes.data() + b * kBlockBytes, bits->data() + b * kWords);
+    }
+    if (raw_tail && tail > 0) {
+      uint64_t* to = bits->data() + full * kWords;
+      std::fill(to, bits->data() + bits->size(), 0);
+      for (uint64_t i = 0; i < tail; ++i) {
+        const uint16_t level = LoadLE<uint16_t>(raw + i * 2);
+        if (level > 1) return false;
+        to[i / 64] |= uint64_t{level} << (i % 64);
+      }
+    }
+  } else {
+    return false;
+  }
+  bits->resize((n + 63) / 64);
+  if (n % 64) bits->back() &= (uint64_t{1} << (n % 64)) - 1;
+  return true;
+}
+
+namespace {
+
+inline __attribute__((always_inline)) uint64_t Ones(const uint64_t* bits, uint64_t n) {
+  uint64_t total = 0, w = 0;
+  for (; w < n / 64; ++w) total += static_cast<uint64_t>(std::popcount(bits[w]));
+  if (n % 64) total += static_cast<uint64_t>(std::popcount(bits[w] & ((uint64_t{1} << (n % 64)) - 1)));
+  return total;
+}
+
+inline __attribute__((always_inline)) uint64_t PlaceOf(const uint64_t* bits, uint64_t words, uint64_t n, uint64_t k) {
+  for (uint64_t w = 0; w < words; ++w) {
+    uint64_t word = bits[w];
+    const auto ones = static_cast<uint64_t>(std::popcount(word));
+    if (k >= ones) {
+      k -= ones;
+      continue;
+    }
+    while (k-- > 0) word &= word - 1;
+    return w * 64 + static_cast<uint64_t>(std::countr_zero(word));
+  }
+  return n;
+}
+
+#define PILUM_POPCNT __attribute__((target("popcnt")))
+PILUM_POPCNT uint64_t FastOnes(const uint64_t* bits, uint64_t n) { return Ones(bits, n); }
+PILUM_POPCNT uint64_t FastPlaceOf(const uint64_t* bits, uint64_t words, uint64_t n, uint64_t k) {
+  return PlaceOf(bits, words, n, k);
+}
+const bool kHasPopcnt = __builtin_cpu_supports("popcnt");
+
+}  // namespace
+
+uint64_t CountOnes(const std::vector<uint64_t>& bits, uint64_t n) {
+  return kHasPopcnt ? FastOnes(bits.data(), n) : Ones(bits.data(), n);
+}
+
+uint64_t PlaceOfOne(const std::vector<uint64_t>& bits, uint64_t n, uint64_t k) {
+  return kHasPopcnt ? FastPlaceOf(bits.data(), bits.size(), n, k) : PlaceOf(bits.data(), bits.size(), n, k);
 }
 
 Result<std::optional<ValueReader>> ValueReader::Make(const CodecDesc& desc) {
