@@ -233,7 +233,8 @@ Result<PageLayout> ParseFullZip(const wire::FullZipLayout& m, FileVersion versio
   }
   if (!p.variable_width) {
     // Up to version 7 pylance wrote values that are all null as nothing but their levels.
-    const bool only_levels = m.value_compression().has_constant() && p.bits_rep + p.bits_def > 0;
+    const bool only_levels =
+        p.bits_per_value == 0 && m.value_compression().has_constant() && p.bits_rep + p.bits_def > 0;
     if (!only_levels) PILUM_RETURN_NOT_OK(CheckBits(p.bits_per_value));
     if (p.bits_per_value % 8 != 0) return BadLayout(fmt::format("full-zip values of {} bits", p.bits_per_value));
   }

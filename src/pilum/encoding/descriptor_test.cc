@@ -131,6 +131,23 @@ TEST(Descriptor, ChecksTheGrammarOfTheVersion) {
   EXPECT_FALSE(ParsePageLayout(SerializePageLayout(p), FileVersion::kV2_1).ok());
 }
 
+TEST(Descriptor, FullZipValuesOfNoBitsAreNothingButLevels) {
+  PageLayout p;
+  p.kind = LayoutKind::kFullZip;
+  p.layers = {RepDefLayer::kNullableItem};
+  p.bits_def = 1;
+  p.value_codec = CodecDesc();
+  p.value_codec->kind = CodecKind::kConstant;
+  EXPECT_TRUE(ParsePageLayout(SerializePageLayout(p), FileVersion::kV2_1).ok());
+  p.bits_per_value = uint64_t{1} << 60;
+  EXPECT_FALSE(ParsePageLayout(SerializePageLayout(p), FileVersion::kV2_1).ok());
+  p.bits_per_value = p.bits_def = 0;
+  EXPECT_FALSE(ParsePageLayout(SerializePageLayout(p), FileVersion::kV2_1).ok());
+  p.bits_def = 1;
+  p.value_codec = Flat(32);
+  EXPECT_FALSE(ParsePageLayout(SerializePageLayout(p), FileVersion::kV2_1).ok());
+}
+
 TEST(Descriptor, RefusesNonsense) {
   EXPECT_FALSE(ParsePageLayout("", FileVersion::kV2_1).ok());
   EXPECT_FALSE(ParsePageLayout("\xff\xff\xff", FileVersion::kV2_1).ok());
