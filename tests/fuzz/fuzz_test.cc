@@ -86,6 +86,7 @@ void ReadWhole(const std::string& name, const std::string& bytes, std::mt19937_6
   test::CappedPool pool(512ll << 20);
   ReadContext ctx;
   ctx.pool = &pool;
+  ctx.allow_unstable = true;
   auto opened = FileReader::Open(MakeMemorySource(name, arrow::Buffer::FromString(bytes)), ctx);
   if (!opened.ok()) return ExpectNamed(opened.status(), name);
   const auto& reader = *opened;

@@ -28,16 +28,16 @@ def load(path):
         return pa.ipc.open_file(m).read_all()
 
 
-WRITABLE = recorded("v2_1") + recorded("v2_2")
-FILES = recorded("v2_0") + WRITABLE
-UNSUPPORTED = recorded("unstable_v2_3")[:5]
+WRITABLE = recorded("v2_0") + recorded("v2_1") + recorded("v2_2")
+UNSTABLE = recorded("unstable_v2_3")
+FILES = WRITABLE + UNSTABLE
 DAMAGED = [pytest.param(p, id=p.stem) for d in corpus("damaged") for p in sorted(d.glob("*.lance"))]
 
 
 @pytest.mark.parametrize("path", FILES)
 def test_read(path):
     want = load(path.with_suffix(".arrow"))
-    reader = LanceFileReader(path)
+    reader = LanceFileReader(path, allow_unstable="unstable" in path.parent.name)
     got = reader.read_all().to_table()
     check(got, want, "whole")
     assert got.schema.equals(want.schema, check_metadata=False)
@@ -72,12 +72,13 @@ def test_rewrite(path, tmp_path):
     check(lance_file.LanceFileReader(str(out)).read_all().to_table(), want, "pylance's read")
 
 
-@pytest.mark.parametrize("path", UNSUPPORTED)
-def test_other_versions_are_refused_by_name(path):
+@pytest.mark.parametrize("path", UNSTABLE[:5])
+def test_unstable_versions_are_refused_by_name(path):
     version = path.parent.name.split("v")[-1].replace("_", ".")
     with pytest.raises(pilum.UnsupportedError, match=version.replace(".", r"\.")) as e:
         LanceFileReader(path)
     assert isinstance(e.value, NotImplementedError)
+    assert "allow_unstable=True" in str(e.value)
     assert path.name in str(e.value)
 
 

@@ -45,6 +45,7 @@ struct ReadContext {
   std::stop_token stop;  // a default token never stops
   int threads = 1;       // most threads this read may use (PILUM_THREADS)
   Verify verify = Verify::kReads;
+  bool allow_unstable = false;  // open files of a version that may still change (2.3)
 
   // kDeadline or kCancelled once the read must stop; called before each fetch and each page.
   Status Check() const;

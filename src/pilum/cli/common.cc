@@ -36,6 +36,8 @@ void AddRunOptions(CLI::App& command, RunOptions* options) {
       .add_option("--memory-limit", options->memory_limit,
                   "Most memory for rows, e.g. 512MB or 2GB (default: no limit)")
       ->type_name("SIZE");
+  command.add_flag("--allow-unstable", options->allow_unstable,
+                   "Read Lance files of version 2.3 too, which may still change");
   command.add_flag("--no-verify", options->no_verify, "Do not hold files against the checksums in them");
 }
 
@@ -90,6 +92,7 @@ Result<std::unique_ptr<Session>> Session::Make(const RunOptions& options) {
   s->ctx_.stats = &s->stats_;
   s->ctx_.stop = CatchInterrupts();
   s->ctx_.threads = DefaultThreads();
+  s->ctx_.allow_unstable = options.allow_unstable;
   if (options.no_verify) s->ctx_.verify = Verify::kOff;
   if (!options.memory_limit.empty()) {
     PILUM_ASSIGN_OR_RETURN(uint64_t limit, ParseBytes(options.memory_limit));

@@ -52,6 +52,7 @@ std::string CompletionScript(const CLI::App& app, std::string_view shell);
 struct RunOptions {
   std::string memory_limit;       // "2GB"; empty: none
   std::optional<double> timeout;  // seconds; 0 or none: no deadline
+  bool allow_unstable = false;    // files of version 2.3
   bool no_verify = false;         // leave the checksums of files alone
 };
 void AddRunOptions(CLI::App& command, RunOptions* options);

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include "lance_encodings.pb.h"
+#include "pilum/encoding/descriptor_wire.h"
 
 namespace pilum {
+
+Status BadLayout(std::string_view what) { return MakeError(ErrorKind::kCorrupt, fmt::format("page layout: {}", what)); }
+
 namespace {
 
 constexpr int kMaxCodecDepth = 16;
 constexpr uint64_t kMaxBits = uint64_t{1}
                               << 40;  // of one value; far above any real width, and products with counts are checked
-
-Status BadLayout(std::string_view what) { return MakeError(ErrorKind::kCorrupt, fmt::format("page layout: {}", what)); }
 
 Result<Compression> ParseScheme(const wire::BufferCompression& c) {
   if (c.scheme() == 1) return Compression::kLz4;
@@ -38,6 +40,7 @@ Status CheckPackBits(uint64_t bits) {
 
 class CodecParser {
  public:
+  explicit CodecParser(FileVersion version) : next_(version == FileVersion::kV2_3) {}
   Result<CodecDesc> Parse(const wire::CompressiveEncoding& m, int depth = 0) {
     if (depth > kMaxCodecDepth) return BadLayout("encodings are nested too deep");
     CodecDesc d;
@@ -101,11 +104,12 @@ class CodecParser {
         d.kind = CodecKind::kRle;
         PILUM_RETURN_NOT_OK(Child(m.rle().has_values(), m.rle().values(), depth, &d));
         PILUM_RETURN_NOT_OK(Child(m.rle().has_run_lengths(), m.rle().run_lengths(), depth, &d));
+        if (d.children[0].kind == CodecKind::kFlat) PILUM_RETURN_NOT_OK(CheckPackBits(d.children[0].bits));
+        if (next_) return d;
         if (d.children[0].kind != CodecKind::kFlat || d.children[1].kind != CodecKind::kFlat ||
             d.children[1].bits != 8) {
           return BadLayout("run-length children must be flat, with 8-bit lengths");
         }
-        PILUM_RETURN_NOT_OK(CheckPackBits(d.children[0].bits));
         return d;
       case wire::CompressiveEncoding::kByteStreamSplit:
         d.kind = CodecKind::kByteStreamSplit;
@@ -148,8 +152,30 @@ class CodecParser {
           d.var_fields.push_back({variable, bits});
         }
         return d;
+      case wire::CompressiveEncoding::kRange:
+      case wire::CompressiveEncoding::kDelta:
+        if (next_) return ParseSequence(m, depth);
+        [[fallthrough]];
       default: return Unsupported("page layout: an encoding is missing or of a kind this version does not know");
     }
+  }
+
+  Result<CodecDesc> ParseSequence(const wire::CompressiveEncoding& m, int depth) {
+    CodecDesc d;
+    if (m.has_range()) {
+      d.kind = CodecKind::kRange;
+      d.bits = m.range().bits();
+      d.start = m.range().start();
+      d.step = m.range().step();
+      PILUM_RETURN_NOT_OK(CheckPackBits(d.bits));
+      return d;
+    }
+    d.kind = CodecKind::kDelta;
+    d.bits = m.delta().bits();
+    d.start = m.delta().base();
+    PILUM_RETURN_NOT_OK(CheckPackBits(d.bits));
+    PILUM_RETURN_NOT_OK(Child(m.delta().has_deltas(), m.delta().deltas(), depth, &d));
+    return d;
   }
 
   Status Child(bool present, const wire::CompressiveEncoding& m, int depth, CodecDesc* d) {
@@ -159,12 +185,15 @@ class CodecParser {
     return Status::OK();
   }
 
-  static Result<CodecDesc> CheckVariable(CodecDesc d) {
+  Result<CodecDesc> CheckVariable(CodecDesc d) const {
     const CodecDesc& o = d.children[0];
+    if (next_ && o.kind != CodecKind::kFlat) return d;  // offsets of their own
     if (o.kind != CodecKind::kFlat || (o.bits != 32 && o.bits != 64))
       return BadLayout("offsets must be flat of 32 or 64 bits");
     return d;
   }
+
+  const bool next_;  // version 2.3: more kinds, and freer children
 };
 
 bool Contains(const CodecDesc& d, CodecKind kind) {
@@ -175,11 +204,17 @@ bool Contains(const CodecDesc& d, CodecKind kind) {
   return false;
 }
 
-Result<std::optional<CodecDesc>> Optional(bool present, const wire::CompressiveEncoding& m) {
+}  // namespace
+
+Result<std::optional<CodecDesc>> ParseCodec(bool present, const wire::CompressiveEncoding& m, FileVersion version) {
   if (!present) return std::nullopt;
-  PILUM_ASSIGN_OR_RETURN(CodecDesc d, CodecParser().Parse(m));
+  PILUM_ASSIGN_OR_RETURN(CodecDesc d, CodecParser(version).Parse(m));
   return d;
 }
+
+Status CheckValueBits(uint64_t bits) { return CheckBits(bits); }
+
+namespace {
 
 template <typename Repeated>
 Status ParseLayers(const Repeated& layers, PageLayout* out) {
@@ -203,10 +238,10 @@ Result<PageLayout> ParseMiniBlock(const wire::MiniBlockLayout& m, FileVersion ve
   PageLayout p;
   p.kind = LayoutKind::kMiniBlock;
   PILUM_RETURN_NOT_OK(ParseLayers(m.layers(), &p));
-  PILUM_ASSIGN_OR_RETURN(p.rep_codec, Optional(m.has_rep_compression(), m.rep_compression()));
-  PILUM_ASSIGN_OR_RETURN(p.def_codec, Optional(m.has_def_compression(), m.def_compression()));
-  PILUM_ASSIGN_OR_RETURN(p.value_codec, Optional(m.has_value_compression(), m.value_compression()));
-  PILUM_ASSIGN_OR_RETURN(p.dictionary, Optional(m.has_dictionary(), m.dictionary()));
+  PILUM_ASSIGN_OR_RETURN(p.rep_codec, ParseCodec(m.has_rep_compression(), m.rep_compression(), version));
+  PILUM_ASSIGN_OR_RETURN(p.def_codec, ParseCodec(m.has_def_compression(), m.def_compression(), version));
+  PILUM_ASSIGN_OR_RETURN(p.value_codec, ParseCodec(m.has_value_compression(), m.value_compression(), version));
+  PILUM_ASSIGN_OR_RETURN(p.dictionary, ParseCodec(m.has_dictionary(), m.dictionary(), version));
   PILUM_RETURN_NOT_OK(CheckValues(p.value_codec, version));
   p.num_dictionary_items = m.num_dictionary_items();
   p.num_buffers = m.num_buffers();
@@ -240,7 +275,7 @@ Result<PageLayout> ParseFullZip(const wire::FullZipLayout& m, FileVersion versio
   }
   p.num_items = m.num_items();
   p.num_visible_items = m.num_visible_items();
-  PILUM_ASSIGN_OR_RETURN(p.value_codec, Optional(m.has_value_compression(), m.value_compression()));
+  PILUM_ASSIGN_OR_RETURN(p.value_codec, ParseCodec(m.has_value_compression(), m.value_compression(), version));
   PILUM_RETURN_NOT_OK(CheckValues(p.value_codec, version));
   return p;
 }
@@ -250,8 +285,8 @@ Result<PageLayout> ParseConstant(const wire::ConstantLayout& m, FileVersion vers
   p.kind = LayoutKind::kConstant;
   PILUM_RETURN_NOT_OK(ParseLayers(m.layers(), &p));
   if (m.has_inline_value()) p.inline_value = m.inline_value();
-  PILUM_ASSIGN_OR_RETURN(p.rep_codec, Optional(m.has_rep_compression(), m.rep_compression()));
-  PILUM_ASSIGN_OR_RETURN(p.def_codec, Optional(m.has_def_compression(), m.def_compression()));
+  PILUM_ASSIGN_OR_RETURN(p.rep_codec, ParseCodec(m.has_rep_compression(), m.rep_compression(), version));
+  PILUM_ASSIGN_OR_RETURN(p.def_codec, ParseCodec(m.has_def_compression(), m.def_compression(), version));
   p.num_rep_values = m.num_rep_values();
   p.num_def_values = m.num_def_values();
   if (version == FileVersion::kV2_1 && (p.inline_value || p.rep_codec || p.def_codec)) {
@@ -332,6 +367,8 @@ void FillCodec(const CodecDesc& d, wire::CompressiveEncoding* m) {
           f->set_bits_per_value(d.var_fields[i].bits);
       }
       break;
+    case CodecKind::kRange:
+    case CodecKind::kDelta: break;  // not written
   }
 }
 
@@ -384,12 +421,14 @@ void FillLayout(const PageLayout& p, wire::PageLayout* m) {
       FillLayout(*p.inner, m->mutable_blob_layout()->mutable_inner_layout());
       FillLayers(p, m->mutable_blob_layout());
       break;
+    case LayoutKind::kSparse: break;  // not written
   }
 }
 
 }  // namespace
 
 Result<PageLayout> ParsePageLayout(std::string_view message, FileVersion version) {
+  if (version == FileVersion::kV2_3) return ParsePlanarLayout(message);
   if (version != FileVersion::kV2_1 && version != FileVersion::kV2_2) {
     return Unsupported("page layouts of file version {} are not supported", VersionName(version));
   }
@@ -419,12 +458,14 @@ std::string_view CodecName(CodecKind kind) {
                                         "general",
                                         "fixed_size_list",
                                         "packed_struct",
-                                        "variable_packed_struct"};
+                                        "variable_packed_struct",
+                                        "range",
+                                        "delta"};
   return names[static_cast<int>(kind)];
 }
 
 std::string_view LayoutName(LayoutKind kind) {
-  constexpr std::string_view names[] = {"mini-block", "full-zip", "constant", "blob"};
+  constexpr std::string_view names[] = {"mini-block", "full-zip", "constant", "blob", "sparse"};
   return names[static_cast<int>(kind)];
 }
 
@@ -438,7 +479,9 @@ std::string CodecDesc::ToString() const {
   switch (kind) {
     case CodecKind::kFlat:
     case CodecKind::kInlineBitpacking: parts.push_back(fmt::to_string(bits)); break;
-    case CodecKind::kVariable: return fmt::format("variable({})", children.empty() ? 0 : children[0].bits);
+    case CodecKind::kVariable:
+      if (!children.empty() && children[0].kind != CodecKind::kFlat) break;
+      return fmt::format("variable({})", children.empty() ? 0 : children[0].bits);
     case CodecKind::kOutOfLineBitpacking:
       return fmt::format("out_of_line_bitpacking({}, {})", bits, children.empty() ? 0 : children[0].bits);
     case CodecKind::kGeneral: parts.push_back(scheme == Compression::kLz4 ? "lz4" : "zstd"); break;
@@ -458,6 +501,7 @@ std::string PageLayout::ToString() const {
   switch (kind) {
     case LayoutKind::kConstant: return "constant";  // or all null: a value may be in a buffer
     case LayoutKind::kBlob: return fmt::format("blob({})", inner ? inner->ToString() : "");
+    case LayoutKind::kSparse: return fmt::format("sparse({})", inner ? inner->ToString() : "");
     default: break;
   }
   std::string values = value_codec ? value_codec->ToString() : "";

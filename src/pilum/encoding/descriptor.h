@@ -28,6 +28,8 @@ enum class CodecKind {
   kFixedSizeList,
   kPackedStruct,
   kVariablePackedStruct,
+  kRange,  // 2.3
+  kDelta,  // 2.3
 };
 std::string_view CodecName(CodecKind kind);
 
@@ -36,7 +38,8 @@ enum class Compression { kNone = 0, kLz4 = 1, kZstd = 2 };
 // One node of a compressive encoding tree. Which members mean something depends on `kind`; the rest are zero.
 struct CodecDesc {
   CodecKind kind = CodecKind::kFlat;
-  uint64_t bits = 0;                        // flat: bits per value; bitpackings: uncompressed bits per value
+  uint64_t bits = 0;                        // flat: bits per value; bitpackings: uncompressed bits per value; range, delta
+  uint64_t start = 0, step = 0;             // range; delta: the first number in `start`
   std::string bytes;                        // fsst: the symbol table; constant: the value
   bool has_bytes = false;                   // constant: a value is given
   Compression scheme = Compression::kNone;  // general
@@ -69,8 +72,24 @@ enum class RepDefLayer : int {
 };
 inline bool IsListLayer(RepDefLayer l) { return l == RepDefLayer::kAllValidList || l >= RepDefLayer::kNullableList; }
 
-enum class LayoutKind { kMiniBlock, kFullZip, kConstant, kBlob };
+enum class LayoutKind { kMiniBlock, kFullZip, kConstant, kBlob, kSparse /* 2.3 */ };
 std::string_view LayoutName(LayoutKind kind);
+
+// One layer of a sparse structure: which of its slots are null, and of a list which are not empty. Numbers are encoded,
+// each sequence in a buffer of the page if it has bytes at all.
+struct SparseLayer {
+  enum class Kind { kItem, kList, kFixedSizeList };
+  struct Numbers {
+    CodecDesc codec;
+    uint64_t count = 0;
+  };
+  Kind kind = Kind::kItem;
+  bool names_valid = false;      // `validity` names the valid slots instead of the nulls
+  Numbers validity;              // positions
+  uint64_t num_child_slots = 0;  // lists
+  Numbers non_empty, counts;     // lists: positions, and items of each
+  uint64_t dimension = 1;        // fixed-size lists
+};
 
 // A page layout. For a blob page `inner` describes the (position, size) rows and `layers` the outer meaning.
 struct PageLayout {
@@ -97,8 +116,9 @@ struct PageLayout {
   std::optional<std::string> inline_value;
   uint64_t num_rep_values = 0, num_def_values = 0;
 
-  // blob
+  // blob: the (position, size) rows; sparse: the leaf's slots, or nothing where none has a value
   std::shared_ptr<const PageLayout> inner;
+  std::vector<SparseLayer> sparse;  // sparse: outermost first
 
   std::string ToString() const;
 };
@@ -122,7 +142,9 @@ std::string_view VersionName(FileVersion v);  // "2.1"
 
 // The Any value bytes of a page's encoding -> layout, and back. Parse checks the grammar of `version` (2.1: no large
 // chunks, no constant values, …; 2.2: large chunks only); its errors have no file name: the caller adds it.
+// 2.3 has a message of its own.
 Result<PageLayout> ParsePageLayout(std::string_view message, FileVersion version);
+Result<PageLayout> ParsePlanarLayout(std::string_view message);
 std::string SerializePageLayout(const PageLayout& layout);
 
 }  // namespace pilum

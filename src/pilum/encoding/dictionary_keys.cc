@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/recycling_pool.h"
@@ -162,6 +163,37 @@ Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arr
                     : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
 }
 
+// Lists of one size without nulls, as values of so many bits; nullopt for anything else.
+std::optional<DataBlock> Flattened(const DataBlock& list) {
+  const DataBlock& items = list.children[0];
+  std::optional<DataBlock> inner = items;
+  if (items.kind == DataBlock::Kind::kFixedSizeList) inner = Flattened(items);
+  if (!inner || inner->kind != DataBlock::Kind::kFixed || list.validity) return std::nullopt;
+  const auto bits = CheckedMul(inner->bits, list.dimension);
+  if (!bits || *bits == 0 || *bits % 8 != 0) return std::nullopt;
+  inner->bits = *bits;
+  inner->count = list.count;
+  return inner;
+}
+
+// And back: `like` but with these values.
+DataBlock Unflattened(const DataBlock& like, DataBlock flat) {
+  if (like.kind != DataBlock::Kind::kFixedSizeList) {
+    flat.count = flat.count * (flat.bits / like.bits);
+    flat.bits = like.bits;
+    return flat;
+  }
+  DataBlock out;
+  out.kind = like.kind;
+  out.dimension = like.dimension;
+  out.count = flat.count;
+  DataBlock items = std::move(flat);
+  items.count *= like.dimension;
+  items.bits /= like.dimension;
+  out.children.push_back(Unflattened(like.children[0], std::move(items)));
+  return out;
+}
+
 // --- the table
 
 constexpr uint64_t kSmallSlot = 16, kLargeSlot = 32;
@@ -308,6 +340,12 @@ Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& it
                                    arrow::MemoryPool* pool, const LazyItemTable* table) {
   PILUM_RETURN_NOT_OK(CheckKeyBits(indices));
   if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
+  if (items.kind == DataBlock::Kind::kFixedSizeList) {
+    const auto flat = Flattened(items);
+    if (!flat) return Unsupported("a dictionary of nested values");
+    PILUM_ASSIGN_OR_RETURN(DataBlock gathered, GatherDictionary(indices, *flat, v, pool));
+    return Unflattened(items, std::move(gathered));
+  }
   PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
   if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
     DataBlock one = items;

@@ -98,7 +98,7 @@ bool BytesBoundRows(std::string_view message) {
 
 Result<std::unique_ptr<Page>> Page::MakeLazily(PageInfo head, PageMessage message, const LeafColumn* column, int index,
                                                FileVersion version, uint64_t file_size) {
-  if (!BytesBoundRows(message.bytes)) {
+  if (version == FileVersion::kV2_3 || !BytesBoundRows(message.bytes)) {
     auto layout = ParsePageLayout(message.bytes, version);
     if (!layout.ok()) return WithContext(fmt::format("column '{}' page {}", column->name, index), layout.status());
     head.layout = std::move(*layout);

@@ -30,6 +30,7 @@ Result<std::unique_ptr<Page>> Dispatch(PageContext c) {
     case LayoutKind::kFullZip: return MakeFullZipPage(std::move(c));
     case LayoutKind::kConstant: return MakeConstantPage(std::move(c));
     case LayoutKind::kBlob: return MakeBlobPage(std::move(c));
+    case LayoutKind::kSparse: return MakeSparsePage(std::move(c));
   }
   return Unsupported("an unknown page layout");
 }

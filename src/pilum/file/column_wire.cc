@@ -93,7 +93,9 @@ Result<StoredPage> ParsePage(std::string_view bytes, const FileBounds& file, con
     PILUM_ASSIGN_OR_RETURN(page.info.array, v2_0::ParseArrayEncoding(array));
     return page;
   }
-  PILUM_ASSIGN_OR_RETURN(page.layout.bytes, Direct(encoding, "lance.encodings21.PageLayout"));
+  const bool next = file.version == FileVersion::kV2_3;
+  PILUM_ASSIGN_OR_RETURN(page.layout.bytes, Direct(encoding, next ? "lance.encodings23.PlanarLayout"
+                                                                  : "lance.encodings21.PageLayout"));
   page.layout.keep = keep;
   return page;
 }

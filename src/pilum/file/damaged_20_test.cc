@@ -1,4 +1,4 @@
-// Files of version 2.0 with bytes changed: a result or an error that names the file, and nothing else. A short run of
+// Files of versions 2.0 and 2.3 with bytes changed: a result or an error that names the file, and nothing else. A short run of
 // what tests/fuzz does at length; PILUM_DAMAGE_CASES sets how many changes each file gets.
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +36,7 @@ void ReadAll(const std::string& name, const std::string& bytes, std::mt19937_64&
   test::CappedPool pool(512ll << 20);
   ReadContext ctx;
   ctx.pool = &pool;
+  ctx.allow_unstable = true;
   auto expect_named = [&](const Status& st) { EXPECT_NE(st.message().find(name), std::string::npos) << st; };
   auto reader = FileReader::Open(MakeMemorySource(name, arrow::Buffer::FromString(bytes)), ctx);
   if (!reader.ok()) return expect_named(reader.status());
@@ -56,12 +57,12 @@ void ReadAll(const std::string& name, const std::string& bytes, std::mt19937_64&
   EXPECT_FALSE(pool.over()) << pool.worst() << " bytes at once for a file of " << bytes.size();
 }
 
-TEST(Damaged20, ResultOrNamedError) {
+void DamageFolder(const std::string& folder) {
   const char* wanted = std::getenv("PILUM_DAMAGE_CASES");
   const int cases = wanted ? std::atoi(wanted) : 25;
   const std::string more = testing::CorpusDir();
-  auto files = testing::LanceFilesIn(testing::GoldenDir() + "/file/v2_0");
-  if (wanted && !more.empty()) files = testing::LanceFilesIn(more + "/v2_0");
+  auto files = testing::LanceFilesIn(testing::GoldenDir() + "/file/" + folder);
+  if (wanted && !more.empty()) files = testing::LanceFilesIn(more + "/" + folder);
   ASSERT_FALSE(files.empty());
   for (const std::string& path : files) {
     const std::string good = *testing::ReadBytes(path);
@@ -73,6 +74,9 @@ TEST(Damaged20, ResultOrNamedError) {
     }
   }
 }
+
+TEST(Damaged20, ResultOrNamedError) { DamageFolder("v2_0"); }
+TEST(Damaged23, ResultOrNamedError) { DamageFolder("unstable_v2_3"); }
 
 }  // namespace
 }  // namespace pilum

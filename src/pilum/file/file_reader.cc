@@ -182,9 +182,10 @@ Status OpenPages(std::vector<StoredPage> pages, const LeafColumn& leaf, const Fi
                                                        static_cast<int>(i), meta.version, file_size));
     // A constant page holds no bytes for its rows, so only the descriptor can say that so many are meant.
     const uint64_t most = std::max(kFreeConstantRows, meta.schema.num_rows);
-    if (page->num_rows() > most && page->info().layout.kind == LayoutKind::kConstant) {
-      return bad(i, fmt::format("a constant page of {} rows, but the file is said to hold {}", page->num_rows(),
-                                meta.schema.num_rows));
+    if (const LayoutKind kind = page->num_rows() > most ? page->info().layout.kind : LayoutKind::kMiniBlock;
+        kind == LayoutKind::kConstant || kind == LayoutKind::kSparse) {
+      return bad(i, fmt::format("a {} page of {} rows, but the file is said to hold {}", LayoutName(kind),
+                                page->num_rows(), meta.schema.num_rows));
     }
     out->first_row.push_back(rows);
     rows += page->num_rows();

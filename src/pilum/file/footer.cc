@@ -62,13 +62,17 @@ class Fetched {
   std::vector<Piece> pieces_;
 };
 
-Result<FileVersion> VersionOf(const std::string& name, uint16_t major, uint16_t minor) {
+Result<FileVersion> VersionOf(const std::string& name, uint16_t major, uint16_t minor, bool allow_unstable) {
   if ((major == 0 && minor == 3) || (major == 2 && minor == 0)) return FileVersion::kV2_0;
   if (major == 2 && minor == 1) return FileVersion::kV2_1;
   if (major == 2 && minor == 2) return FileVersion::kV2_2;
   std::string_view advice = "rewrite it with pylance and data_storage_version='2.2'";
   if (major == 2 && minor == 3) {
-    return Unsupported("{}: Lance file version 2.3 (unstable) is not read yet, only 2.0 to 2.2; {}", name, advice);
+    if (allow_unstable) return FileVersion::kV2_3;
+    return Unsupported(
+        "{}: Lance file version 2.3 is unstable: what is written today may not be readable tomorrow; allow it "
+        "(--allow-unstable, allow_unstable=True), or {}",
+        name, advice);
   }
   if (major == 0 && minor <= 2) {
     return Unsupported("{}: legacy Lance file version {}.{} is not read, only 2.0 to 2.2; {}", name, major, minor,
@@ -79,14 +83,15 @@ Result<FileVersion> VersionOf(const std::string& name, uint16_t major, uint16_t 
       minor);
 }
 
-Result<Footer> ParseFooter(const std::string& name, std::string_view tail, uint64_t file_size) {
+Result<Footer> ParseFooter(const std::string& name, std::string_view tail, uint64_t file_size, bool allow_unstable) {
   constexpr std::string_view kMagic = "LANC";
   if (tail.size() < 8 || !tail.ends_with(kMagic)) {
     return Corrupt(name, "",
                    fmt::format("not a Lance file, or a cut one: its {} bytes do not end with LANC", file_size));
   }
   PILUM_ASSIGN_OR_RETURN(FileVersion version, VersionOf(name, LoadLE<uint16_t>(tail.data() + tail.size() - 8),
-                                                        LoadLE<uint16_t>(tail.data() + tail.size() - 6)));
+                                                        LoadLE<uint16_t>(tail.data() + tail.size() - 6),
+                                                        allow_unstable));
   if (tail.size() < kFooterSize) {
     return Corrupt(name, "", fmt::format("{} bytes are too few for a footer of {}", file_size, kFooterSize));
   }
@@ -210,7 +215,7 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
   Fetched fetched(source, ctx);
   ByteRange tail{size - std::min(size, kTailSize), std::min(size, kTailSize)};
   PILUM_RETURN_NOT_OK(fetched.Fetch({tail}));
-  PILUM_ASSIGN_OR_RETURN(Footer f, ParseFooter(name, fetched.Bytes(tail), size));
+  PILUM_ASSIGN_OR_RETURN(Footer f, ParseFooter(name, fetched.Bytes(tail), size, ctx.allow_unstable));
   PILUM_RETURN_NOT_OK(CheckFooter(name, f, size));
 
   ByteRange columns{f.column_metadata, f.column_table - f.column_metadata};

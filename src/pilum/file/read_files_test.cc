@@ -72,6 +72,7 @@ std::shared_ptr<arrow::Table> TakeRows(const arrow::Table& table, const std::vec
 
 Result<std::string> CheckFile(const std::string& path) {
   ReadContext ctx;
+  ctx.allow_unstable = true;
   PILUM_ASSIGN_OR_RETURN(auto expected, testing::ReadExpected(path));
   PILUM_ASSIGN_OR_RETURN(auto want, OneChunk(expected));
   PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
@@ -141,6 +142,7 @@ TEST(ReadFiles, Version20DecodesOnlyTheItemsOfARow) {
 TEST(ReadFiles, Golden20) { CheckFolder(testing::GoldenDir() + "/file/v2_0"); }
 TEST(ReadFiles, Golden21) { CheckFolder(testing::GoldenDir() + "/file/v2_1"); }
 TEST(ReadFiles, Golden22) { CheckFolder(testing::GoldenDir() + "/file/v2_2"); }
+TEST(ReadFiles, Golden23) { CheckFolder(testing::GoldenDir() + "/file/unstable_v2_3"); }
 
 TEST(ReadFiles, Corpus) {
   std::string dir = testing::CorpusDir();
@@ -148,6 +150,7 @@ TEST(ReadFiles, Corpus) {
   CheckFolder(dir + "/v2_0");
   CheckFolder(dir + "/v2_1");
   CheckFolder(dir + "/v2_2");
+  CheckFolder(dir + "/unstable_v2_3");
 }
 
 }  // namespace

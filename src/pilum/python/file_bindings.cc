@@ -92,9 +92,11 @@ Status CheckFits(const std::string& file, const arrow::Schema& schema, uint64_t 
 
 class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
  public:
-  static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns, Verify verify) {
+  static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns, Verify verify,
+                                            bool allow_unstable) {
     auto out = std::make_shared<PyFileReader>();
     out->verify_ = verify;
+    out->allow_unstable_ = allow_unstable;
     Check(WithoutGil([&] { return out->OpenNow(path, columns); }));
     out->python_schema_ = WithExtensionTypes(out->schema_);
     return out;
@@ -247,6 +249,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     ctx.stats = &stats_;
     ctx.threads = DefaultThreads();
     ctx.verify = verify_;
+    ctx.allow_unstable = allow_unstable_;
     return ctx;
   }
 
@@ -255,6 +258,7 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
   std::shared_ptr<arrow::Schema> schema_, python_schema_;  // the second with extension types
   ReadStats stats_;
   Verify verify_ = Verify::kReads;
+  bool allow_unstable_ = false;
 };
 
 // Not usable after a failed or interrupted call: what is on disk would have a hole. Dropping it leaves no file.
@@ -381,7 +385,7 @@ void BindFile(nb::module_& m) {
 
   nb::class_<PyFileReader>(m, "FileReader", "One open Lance file; thread-safe.")
       .def_static("open", &PyFileReader::Open, nb::arg("path"), nb::arg("columns").none() = nb::none(),
-                  nb::arg("verify") = Verify::kReads)
+                  nb::arg("verify") = Verify::kReads, nb::arg("allow_unstable") = false)
       .def("read_range", &PyFileReader::ReadRange, nb::arg("start"), nb::arg("num_rows"), nb::arg("batch_size"),
            nb::arg("for_table") = false)
       .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"))

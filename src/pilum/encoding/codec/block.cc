@@ -3,6 +3,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/codec/codec.h"
+#include "pilum/encoding/codec/numbers.h"
 
 namespace pilum::codec {
 namespace {
@@ -41,14 +42,29 @@ Status DecodeFixed(const CodecDesc& d, Bytes bytes, uint64_t n, uint8_t* out) {
     }
     case CodecKind::kOutOfLineBitpacking: return DecodeOutOfLine(d.bits, d.children[0].bits, bytes, n, out);
     case CodecKind::kRle: {
-      PILUM_ASSIGN_OR_RETURN(Runs r, ParseRuns(bytes));
-      return ExpandRuns(d.children[0].bits, r.values, r.lengths, n, out);
+      Runs r;
+      if (HasPayload(d)) {
+        PILUM_ASSIGN_OR_RETURN(r, ParseRuns(bytes));
+      }
+      return ExpandAnyRuns(d, r.values, r.lengths, n, out);
+    }
+    case CodecKind::kConstant:
+    case CodecKind::kRange:
+    case CodecKind::kDelta:
+    case CodecKind::kDictionary: {
+      PILUM_ASSIGN_OR_RETURN(Numbers numbers, DecodeNumbers(d, bytes, n));
+      const uint64_t width = NumberBits(d) / 8;
+      for (uint64_t i = 0; i < n; ++i) {
+        const uint64_t v = numbers[i];
+        std::memcpy(out + i * width, &v, width);
+      }
+      return Status::OK();
     }
     default: return Unsupported("{} as a block", d.ToString());
   }
 }
 
-uint64_t FixedBits(const CodecDesc& d) { return d.kind == CodecKind::kRle ? d.children[0].bits : d.bits; }
+bool HasFlatOffsets(const CodecDesc& d) { return d.children[0].kind == CodecKind::kFlat; }
 
 // u32 or u64 offset width, the same width start of the data, offsets from 0, data.
 Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
@@ -75,7 +91,7 @@ Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t 
 Result<DataBlock> DecodeFixedBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
   DataBlock b;
   b.count = n;
-  b.bits = FixedBits(d);
+  b.bits = NumberBits(d);
   if (n > MaxBlockValues(d, bytes)) return BadBytes("{} values of {} in {} bytes", n, d.ToString(), bytes.size());
   PILUM_RETURN_NOT_OK(CheckOutput(n, b.bits));
   if (b.bits % 8 != 0) {
@@ -102,12 +118,16 @@ uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
   uint64_t size = bytes.size();
   switch (d.kind) {
     case CodecKind::kFlat: return d.bits < 8 ? size * 8 / d.bits : size / (d.bits / 8);
-    case CodecKind::kVariable: return size / (d.children[0].bits / 8);
+    case CodecKind::kVariable: return HasFlatOffsets(d) ? size / (d.children[0].bits / 8) : 0;
     case CodecKind::kInlineBitpacking: return kBlock;
     case CodecKind::kOutOfLineBitpacking:  // a tail of raw values holds fewer
       if (d.children[0].bits == 0) return kMaxChunkLevels;
       return size * 8 / d.children[0].bits;
-    case CodecKind::kRle: return size * 255;
+    case CodecKind::kRle: return IsPlainRle(d) ? size * 255 : kMaxChunkLevels * (size + 1);
+    case CodecKind::kConstant:
+    case CodecKind::kRange:
+    case CodecKind::kDelta:
+    case CodecKind::kDictionary: return kMaxChunkLevels + size * 8;
     case CodecKind::kGeneral: {
       auto inner = DecompressedSize(d.scheme, bytes);
       if (d.children[0].kind == CodecKind::kGeneral) return 0;
@@ -120,7 +140,9 @@ uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
 
 Result<DataBlock> DecodeBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
   switch (d.kind) {
-    case CodecKind::kVariable: return DecodeVariableBlock(d, bytes, n, spec);
+    case CodecKind::kVariable:
+      if (!HasFlatOffsets(d)) return Unsupported("{} as a block", d.ToString());
+      return DecodeVariableBlock(d, bytes, n, spec);
     case CodecKind::kGeneral: {
       PILUM_ASSIGN_OR_RETURN(auto plain, Decompress(d.scheme, bytes, std::nullopt, spec.pool));
       return DecodeBlock(d.children[0], Bytes(plain->data(), plain->size()), n, spec);
@@ -147,7 +169,7 @@ Status DecodeLevels(const CodecDesc& d, Bytes bytes, uint64_t n, std::span<const
     PILUM_ASSIGN_OR_RETURN(auto plain, Decompress(d.scheme, bytes, std::nullopt, arrow::default_memory_pool()));
     return DecodeLevels(d.children[0], Bytes(plain->data(), plain->size()), n, ranges, out);
   }
-  if (FixedBits(d) != 16) return BadBytes("levels of {}", d.ToString());
+  if (NumberBits(d) != 16) return BadBytes("levels of {}", d.ToString());
   if (count == n) return DecodeFixed(d, bytes, n, reinterpret_cast<uint8_t*>(out));
   if (d.kind == CodecKind::kFlat) {
     if (n * 2 > bytes.size()) return BadBytes("{} levels in {} bytes", n, bytes.size());

@@ -17,6 +17,8 @@ Result<std::unique_ptr<ValueDecoder>> MakeValueDecoder(const CodecDesc& desc, co
     case CodecKind::kConstant:
     case CodecKind::kOutOfLineBitpacking:
     case CodecKind::kDictionary:
+    case CodecKind::kRange:
+    case CodecKind::kDelta:
     case CodecKind::kVariablePackedStruct: break;
   }
   return Unsupported("{} as the values of a mini-block page", desc.ToString());

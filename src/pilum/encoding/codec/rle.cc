@@ -4,6 +4,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/codec/codec.h"
+#include "pilum/encoding/codec/numbers.h"
 
 namespace pilum::codec {
 namespace {
@@ -35,23 +36,27 @@ Status Expand(Bytes values, Bytes lengths, uint64_t n, uint8_t* out) {
 
 class RleDecoder : public ValueDecoder {
  public:
-  Status Init(uint64_t bits, const DecodeSpec& spec) {
-    bits_ = bits;
+  Status Init(const CodecDesc& desc, const DecodeSpec& spec) {
+    desc_ = desc;
+    bits_ = NumberBits(desc);
+    if (bits_ != 8 && bits_ != 16 && bits_ != 32 && bits_ != 64) return BadBytes("runs of {}-bit values", bits_);
     pool_ = spec.pool;
-    return out_.Init(bits, spec);
+    return out_.Init(bits_, spec);
   }
-  int num_buffers() const override { return 2; }
+  int num_buffers() const override { return HasPayload(desc_.children[0]) + HasPayload(desc_.children[1]); }
 
   Status Append(std::span<const Bytes> buffers, uint64_t n, std::span<const RowRange> ranges) override {
     const uint64_t width = bits_ / 8;
     decoded_ += n;
+    const bool values = HasPayload(desc_.children[0]), lengths = HasPayload(desc_.children[1]);
+    const Bytes in = values ? buffers[0] : Bytes(), of = lengths ? buffers[values] : Bytes();
     if (ranges.size() == 1 && ranges[0].size() == n) {
       // Stores past the last run stay in the block's own room or slack: nothing behind is written yet.
       PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(n));
-      return ExpandRuns(bits_, buffers[0], buffers[1], n, at);
+      return ExpandAnyRuns(desc_, in, of, n, at);
     }
     if (scratch_.size() < n * width + kSlack) scratch_.resize(n * width + kSlack);
-    PILUM_RETURN_NOT_OK(ExpandRuns(bits_, buffers[0], buffers[1], n, scratch_.data()));
+    PILUM_RETURN_NOT_OK(ExpandAnyRuns(desc_, in, of, n, scratch_.data()));
     for (const RowRange& r : ranges) {
       PILUM_ASSIGN_OR_RETURN(uint8_t * at, out_.Take(r.size()));
       std::memcpy(at, scratch_.data() + r.begin * width, r.size() * width);
@@ -63,6 +68,7 @@ class RleDecoder : public ValueDecoder {
   uint64_t decoded() const override { return decoded_; }
 
  private:
+  CodecDesc desc_;
   uint64_t bits_ = 0, decoded_ = 0;
   arrow::MemoryPool* pool_ = nullptr;
   FixedOut out_;
@@ -85,7 +91,7 @@ Status ExpandRuns(uint64_t bits, Bytes values, Bytes lengths, uint64_t n, uint8_
 
 Result<std::unique_ptr<ValueDecoder>> MakeRleDecoder(const CodecDesc& desc, const DecodeSpec& spec) {
   auto d = std::make_unique<RleDecoder>();
-  PILUM_RETURN_NOT_OK(d->Init(desc.children[0].bits, spec));
+  PILUM_RETURN_NOT_OK(d->Init(desc, spec));
   return d;
 }
 

@@ -99,5 +99,6 @@ Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext context);
 Result<std::unique_ptr<Page>> MakeFullZipPage(PageContext context);
 Result<std::unique_ptr<Page>> MakeConstantPage(PageContext context);
 Result<std::unique_ptr<Page>> MakeBlobPage(PageContext context);
+Result<std::unique_ptr<Page>> MakeSparsePage(PageContext context);
 
 }  // namespace pilum

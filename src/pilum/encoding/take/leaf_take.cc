@@ -37,7 +37,8 @@ std::vector<RepDefLayer> FullLayers(const LeafColumn& column) {
 Result<std::unique_ptr<PageTaker>> MakeTaker(const Page& given, const LevelPlan& plan) {
   const Page& page = given.parsed();
   const auto* base = dynamic_cast<const PageBase*>(&page);
-  if (!base || base->plan().layers.size() != plan.layers.size()) return nullptr;
+  if (!base || base->context().version == FileVersion::kV2_3) return nullptr;  // codecs that takers do not know
+  if (base->plan().layers.size() != plan.layers.size()) return nullptr;
   switch (page.info().layout.kind) {
     case LayoutKind::kMiniBlock: return take::MakeMiniBlockTaker(*base, plan);
     case LayoutKind::kFullZip: return take::MakeFullZipTaker(*base, plan);

@@ -14,6 +14,7 @@
 #include "pilum/encoding/codec/codec.h"
 #include "pilum/encoding/rep_def.h"
 #include "pilum/encoding/v2_0/descriptor.h"
+#include "pilum/encoding/v2_0/plain_cache.h"
 
 namespace pilum::v2_0 {
 
@@ -54,6 +55,7 @@ struct NodeContext {
   const std::vector<ByteRange>* buffers = nullptr;  // of the page; each lies within the file
   uint64_t max_free_values = 0;                     // that may be claimed without a stored byte
   uint64_t file_size = 0;
+  std::shared_ptr<PlainCache> cache;  // null: nothing is kept
 };
 
 // `n` values of `type` (a leaf of the schema), stored as `desc` says; kCorrupt or kUnsupported where they do not fit.
@@ -81,6 +83,18 @@ Result<std::shared_ptr<arrow::ArrayData>> ToArrayData(Values values, const std::
 // Under nullables that say that none is null.
 const ArrayDesc& WithoutNullable(const ArrayDesc& desc);
 Result<ByteRange> BufferOf(const ArrayDesc& desc, const NodeContext& context);
+// A buffer that is compressed as a whole. Reads look in the cache first, and fetch the bytes where it has none.
+struct Compressed {
+  Compression scheme = Compression::kNone;
+  ByteRange stored;
+  std::shared_ptr<PlainCache> cache;
+
+  explicit operator bool() const { return scheme != Compression::kNone; }
+  BufferPtr Cached() const { return cache ? cache->Find(stored) : nullptr; }
+  // `fetched`: its bytes. kCorrupt unless they hold `least` to `most` bytes.
+  Result<BufferPtr> Decompress(const std::vector<BufferPtr>& fetched, uint64_t least, uint64_t most,
+                               arrow::MemoryPool* pool) const;
+};
 // 8- to 64-bit values, widened.
 Result<std::vector<uint64_t>> ToUint64(const codec::DataBlock& block);
 

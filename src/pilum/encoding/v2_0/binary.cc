@@ -25,7 +25,7 @@ constexpr uint64_t kGuessedRatio = 64;  // most that compressed bytes are guesse
 struct BinaryLayout {
   NodePtr offsets;
   ByteRange bytes;
-  Compression compression = Compression::kNone;
+  Compressed compressed;
   uint64_t null_adjustment = 0;
   bool wide = false;
   std::shared_ptr<const codec::FsstTable> fsst;
@@ -48,18 +48,21 @@ class BinaryRead : public ArrayRead {
     PILUM_ASSIGN_OR_RETURN(Values ends, offsets_->Finish(arrow::default_memory_pool()));
     offsets_.reset();
     PILUM_ASSIGN_OR_RETURN(auto wide_ends, ToUint64(ends.block));
-    const bool compressed = layout_.compression != Compression::kNone;
     PILUM_RETURN_NOT_OK(extents_.Append(wide_ends, rows_, layout_.null_adjustment,
-                                        compressed ? uint64_t{1} << 40 : layout_.bytes.size, 0));
+                                        layout_.compressed ? uint64_t{1} << 40 : layout_.bytes.size, 0));
     if (extents_.total == 0) return out;
-    if (compressed) return std::vector<ByteRange>{layout_.bytes};
+    if (layout_.compressed) {
+      plain_ = layout_.compressed.Cached();
+      if (!plain_) out.push_back(layout_.bytes);
+      return out;
+    }
     for (const RowRange& r : extents_.ranges) out.push_back({layout_.bytes.offset + r.begin, r.size()});
     return out;
   }
 
   Result<Values> Finish(arrow::MemoryPool* pool) override {
     std::vector<Bytes> runs;
-    if (layout_.compression != Compression::kNone && extents_.total > 0) {
+    if (layout_.compressed && extents_.total > 0) {
       PILUM_RETURN_NOT_OK(Decompress(pool));
       for (const RowRange& r : extents_.ranges) runs.emplace_back(plain_->data() + r.begin, r.size());
     } else {
@@ -76,15 +79,14 @@ class BinaryRead : public ArrayRead {
 
  private:
   Status Decompress(arrow::MemoryPool* pool) {
-    if (bytes_.size() != 1) return BadBytes("the bytes were not fetched");
-    const Bytes in(bytes_[0]->data(), static_cast<size_t>(bytes_[0]->size()));
-    PILUM_ASSIGN_OR_RETURN(uint64_t size, codec::DecompressedSize(layout_.compression, in));
+    const uint64_t end = extents_.ranges.back().end;
     // The adjustment is one more than all bytes: nothing larger is taken at its word.
     const uint64_t most = layout_.null_adjustment > 0 ? layout_.null_adjustment : UINT64_MAX;
-    if (size > most || extents_.ranges.back().end > size) {
-      return BadBytes("compressed bytes hold {}, offsets reach to {} of {}", size, extents_.ranges.back().end, most);
+    if (!plain_) {
+      PILUM_ASSIGN_OR_RETURN(plain_, layout_.compressed.Decompress(bytes_, end, most, pool));
+    } else if (static_cast<uint64_t>(plain_->size()) < end) {
+      return BadBytes("compressed bytes hold {}, offsets reach to {}", plain_->size(), end);
     }
-    PILUM_ASSIGN_OR_RETURN(plain_, codec::Decompress(layout_.compression, in, size, pool));
     bytes_.clear();
     return Status::OK();
   }
@@ -144,7 +146,7 @@ class BinaryNode : public ArrayNode {
   }
   uint64_t estimated_bytes() const override {
     uint64_t bytes = layout_.bytes.size;
-    if (layout_.compression != Compression::kNone) {
+    if (layout_.compressed) {
       const uint64_t most = CheckedMul(bytes, kGuessedRatio).value_or(UINT64_MAX);
       bytes = std::max(bytes, std::min(layout_.null_adjustment, most));
     }
@@ -267,7 +269,7 @@ Result<NodePtr> MakeBinaryNode(const ArrayDesc& desc, const NodeContext& context
   }
   PILUM_ASSIGN_OR_RETURN(layout.offsets, MakeFixedNode(binary->children[0], context, n, 0));
   PILUM_ASSIGN_OR_RETURN(layout.bytes, BufferOf(bytes, context));
-  layout.compression = bytes.compression;
+  layout.compressed = {bytes.compression, layout.bytes, context.cache};
   layout.null_adjustment = binary->null_adjustment;
   layout.wide = IsWide(type);
   return NodePtr(std::make_unique<BinaryNode>(n, std::move(layout)));

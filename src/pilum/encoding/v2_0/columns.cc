@@ -51,12 +51,15 @@ struct OpenLayer {
   uint64_t entries = 0;                // of what is below it
 };
 
+constexpr uint64_t kPlainBytes = 256 << 20;  // pages of a scan of some thirty columns
+
 class Opener {
  public:
   Opener(std::vector<std::vector<PageInfo>> columns, uint64_t claimed_rows, uint64_t file_size)
       : columns_(std::move(columns)) {
     context_.max_free_values = std::max(kFreeRows, claimed_rows);
     context_.file_size = file_size;
+    context_.cache = std::make_shared<PlainCache>(kPlainBytes);
   }
 
   Result<Columns> Run(const arrow::Schema& schema, const std::vector<LeafColumn>& leaves) {

@@ -26,6 +26,7 @@ struct FixedLayout {
   bool is_signed = false;
   uint64_t count = 0;
   ByteRange buffer;
+  std::shared_ptr<PlainCache> cache;
 
   bool in_blocks() const { return kind == ArrayKind::kBitpackedForNonNeg; }
   uint64_t stored_bytes() const {  // checked when the node was made
@@ -51,7 +52,11 @@ class FixedRead : public ArrayRead {
       return out;
     }
     asked_ = true;
-    if (layout_.compression != Compression::kNone) return std::vector<ByteRange>{layout_.buffer};
+    if (layout_.compression != Compression::kNone) {
+      plain_ = compressed().Cached();
+      if (!plain_) out.push_back(layout_.buffer);
+      return out;
+    }
     for (const RowRange& r : rows_.ranges()) {
       ByteRange b = layout_.BytesOf(r);
       out.push_back({layout_.buffer.offset + b.offset, b.size});
@@ -84,15 +89,17 @@ class FixedRead : public ArrayRead {
     return Status::OK();
   }
 
+  Compressed compressed() const { return {layout_.compression, layout_.buffer, layout_.cache}; }
+
   Status CopyDecompressed(arrow::MemoryPool* pool) {
-    if (fetched_.size() != 1) return BadBytes("the values were not fetched");
-    const Bytes in(fetched_[0]->data(), static_cast<size_t>(fetched_[0]->size()));
-    PILUM_ASSIGN_OR_RETURN(uint64_t size, codec::DecompressedSize(layout_.compression, in));
     const uint64_t need = layout_.stored_bytes();
-    if (size < need || size > need + 64) return BadBytes("a buffer of {} bytes for values of {}", size, need);
-    PILUM_ASSIGN_OR_RETURN(auto plain, codec::Decompress(layout_.compression, in, size, pool));
+    if (!plain_) {
+      PILUM_ASSIGN_OR_RETURN(plain_, compressed().Decompress(fetched_, need, need + 64, pool));
+    } else if (static_cast<uint64_t>(plain_->size()) < need) {
+      return BadBytes("a buffer of {} bytes for values of {}", plain_->size(), need);
+    }
     for (const RowRange& r : rows_.ranges()) {
-      PILUM_RETURN_NOT_OK(Copy(plain->data() + layout_.BytesOf(r).offset, r));
+      PILUM_RETURN_NOT_OK(Copy(plain_->data() + layout_.BytesOf(r).offset, r));
     }
     return Status::OK();
   }
@@ -140,6 +147,7 @@ class FixedRead : public ArrayRead {
   RowSet rows_;
   bool asked_ = false;
   std::vector<BufferPtr> fetched_;
+  BufferPtr plain_;
   codec::FixedOut out_;
 };
 
@@ -256,6 +264,7 @@ Result<NodePtr> MakeFixedNode(const ArrayDesc& desc, const NodeContext& context,
   FixedLayout layout{d.kind, d.compression, d.bits, d.kind == ArrayKind::kFlat ? d.bits : d.packed_bits, d.is_signed, n,
                      {}};
   PILUM_ASSIGN_OR_RETURN(layout.buffer, BufferOf(d, context));
+  layout.cache = context.cache;
   return MakeFixed(layout);
 }
 

@@ -137,6 +137,9 @@ class LanceFileReader:
     verify:
         Hold what is read against the checksums of the file, where it has them: files that Pilum wrote do. ``"all"``: also what
         takes pick from a mapped file without reading ranges of it, at several times their cost. ``False``: nothing.
+    allow_unstable:
+        Open files of version 2.3 too, as pylance 14 writes them. The version may still change: what can be read today may not be
+        readable by the next release.
 
     Raises ``NotFound`` for a missing file or column, ``CorruptError`` for a damaged file and ``UnsupportedError`` for a
     version that is not read. A reader may be shared by threads and used after a fork.
@@ -149,13 +152,16 @@ class LanceFileReader:
         columns: Optional[List[str]] = None,
         *,
         verify: Union[bool, str] = True,
+        allow_unstable: bool = False,
         namespace_client=None,
         table_id: Optional[List[str]] = None,
     ):
         columns = None if columns is None else list(columns)
         if verify not in _VERIFY:
             raise UsageError(f"verify is True, False or 'all', not {verify!r}")
-        self._reader = _pilum.FileReader.open(_local(path, namespace_client, table_id), columns, _VERIFY[verify])
+        self._reader = _pilum.FileReader.open(
+            _local(path, namespace_client, table_id), columns, _VERIFY[verify], bool(allow_unstable)
+        )
 
     def read_all(self, *, batch_size: int = 1024, batch_readahead: int = 16) -> ReaderResults:
         """All rows in file order, ``batch_size`` rows a batch. (``batch_readahead`` is taken for compatibility.)"""
