@@ -38,10 +38,10 @@ enum class Compression { kNone = 0, kLz4 = 1, kZstd = 2 };
 // One node of a compressive encoding tree. Which members mean something depends on `kind`; the rest are zero.
 struct CodecDesc {
   CodecKind kind = CodecKind::kFlat;
-  uint64_t bits = 0;                        // flat: bits per value; bitpackings: uncompressed bits per value; range, delta
-  uint64_t start = 0, step = 0;             // range; delta: the first number in `start`
-  std::string bytes;                        // fsst: the symbol table; constant: the value
-  bool has_bytes = false;                   // constant: a value is given
+  uint64_t bits = 0;             // flat: bits per value; bitpackings: uncompressed bits per value; range, delta
+  uint64_t start = 0, step = 0;  // range; delta: the first number in `start`
+  std::string bytes;             // fsst: the symbol table; constant: the value
+  bool has_bytes = false;        // constant: a value is given
   Compression scheme = Compression::kNone;  // general
   std::optional<int> level;                 // general
   uint64_t num_items = 0;                   // fixed_size_list: items per value; dictionary: number of items

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+
+#include <arrow/util/bitmap_ops.h>
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/recycling_pool.h"
@@ -163,35 +164,58 @@ Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arr
                     : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
 }
 
-// Lists of one size without nulls, as values of so many bits; nullopt for anything else.
-std::optional<DataBlock> Flattened(const DataBlock& list) {
+// Items [key * dimension, + dimension) of a list for each key: its children, and their validity.
+Result<DataBlock> GatherLists(const std::vector<uint64_t>& keys, const DataBlock& list, arrow::MemoryPool* pool) {
   const DataBlock& items = list.children[0];
-  std::optional<DataBlock> inner = items;
-  if (items.kind == DataBlock::Kind::kFixedSizeList) inner = Flattened(items);
-  if (!inner || inner->kind != DataBlock::Kind::kFixed || list.validity) return std::nullopt;
-  const auto bits = CheckedMul(inner->bits, list.dimension);
-  if (!bits || *bits == 0 || *bits % 8 != 0) return std::nullopt;
-  inner->bits = *bits;
-  inner->count = list.count;
-  return inner;
+  const uint64_t dim = list.dimension;
+  DataBlock out;
+  out.kind = list.kind;
+  out.dimension = dim;
+  out.count = keys.size();
+  const bool nested = items.kind == DataBlock::Kind::kFixedSizeList;
+  if (!nested && (items.kind != DataBlock::Kind::kFixed || items.bits % 8 != 0))
+    return Unsupported("a dictionary of nested values");
+  const auto count = CheckedMul(keys.size(), dim);
+  if (!count) return BadBytes("{} lists of {} items", keys.size(), dim);
+  PILUM_RETURN_NOT_OK(codec::CheckOutput(*count, nested ? 64 : items.bits));
+  if (list.validity) {
+    PILUM_ASSIGN_OR_RETURN(auto bits, Allocate((*count + 7) / 8, pool));
+    for (size_t i = 0; i < keys.size(); ++i) {
+      arrow::internal::CopyBitmap(list.validity->data(), static_cast<int64_t>(keys[i] * dim), static_cast<int64_t>(dim),
+                                  bits->mutable_data(), static_cast<int64_t>(i * dim));
+    }
+    out.validity = std::move(bits);
+  }
+  if (nested) {
+    std::vector<uint64_t> inner;
+    inner.reserve(*count);
+    for (uint64_t key : keys) {
+      for (uint64_t k = 0; k < dim; ++k) inner.push_back(key * dim + k);
+    }
+    PILUM_ASSIGN_OR_RETURN(DataBlock child, GatherLists(inner, items, pool));
+    out.children.push_back(std::move(child));
+    return out;
+  }
+  const uint64_t bytes = dim * (items.bits / 8);
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(keys.size() * bytes, pool));
+  for (size_t i = 0; i < keys.size(); ++i)
+    std::memcpy(data->mutable_data() + i * bytes, items.data->data() + keys[i] * bytes, bytes);
+  DataBlock child = items;
+  child.count = *count;
+  child.data = std::move(data);
+  out.children.push_back(std::move(child));
+  return out;
 }
 
-// And back: `like` but with these values.
-DataBlock Unflattened(const DataBlock& like, DataBlock flat) {
-  if (like.kind != DataBlock::Kind::kFixedSizeList) {
-    flat.count = flat.count * (flat.bits / like.bits);
-    flat.bits = like.bits;
-    return flat;
+// Keys of nulls may be anything; the others were checked.
+std::vector<uint64_t> KeysOf(const DataBlock& indices, uint64_t num_items) {
+  std::vector<uint64_t> keys(indices.count);
+  const uint64_t width = indices.bits / 8;
+  for (uint64_t i = 0; i < indices.count; ++i) {
+    std::memcpy(&keys[i], indices.data->data() + i * width, width);
+    if (keys[i] >= num_items) keys[i] = 0;
   }
-  DataBlock out;
-  out.kind = like.kind;
-  out.dimension = like.dimension;
-  out.count = flat.count;
-  DataBlock items = std::move(flat);
-  items.count *= like.dimension;
-  items.bits /= like.dimension;
-  out.children.push_back(Unflattened(like.children[0], std::move(items)));
-  return out;
+  return keys;
 }
 
 // --- the table
@@ -340,13 +364,11 @@ Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& it
                                    arrow::MemoryPool* pool, const LazyItemTable* table) {
   PILUM_RETURN_NOT_OK(CheckKeyBits(indices));
   if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
-  if (items.kind == DataBlock::Kind::kFixedSizeList) {
-    const auto flat = Flattened(items);
-    if (!flat) return Unsupported("a dictionary of nested values");
-    PILUM_ASSIGN_OR_RETURN(DataBlock gathered, GatherDictionary(indices, *flat, v, pool));
-    return Unflattened(items, std::move(gathered));
-  }
   PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
+  if (items.kind == DataBlock::Kind::kFixedSizeList) {
+    if (items.count == 0 && indices.count > 0) return BadBytes("a dictionary of no lists");
+    return GatherLists(KeysOf(indices, items.count), items, pool);
+  }
   if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
     DataBlock one = items;
     one.count = 1;

@@ -57,8 +57,10 @@ Status ParseValues(const wire::v2_3::Values& m, PageLayout* p) {
       p->inline_value = m.constant().scalar();
       return Status::OK();
     case wire::v2_3::Values::kNone: p->kind = LayoutKind::kConstant; return Status::OK();
-    default: return Unsupported("page layout: values of a kind that is not known; the unstable version 2.3 may have "
-                                "changed since this Pilum was made");
+    default:
+      return Unsupported(
+          "page layout: values of a kind that is not known; the unstable version 2.3 may have "
+          "changed since this Pilum was made");
   }
 }
 

@@ -94,8 +94,8 @@ Result<StoredPage> ParsePage(std::string_view bytes, const FileBounds& file, con
     return page;
   }
   const bool next = file.version == FileVersion::kV2_3;
-  PILUM_ASSIGN_OR_RETURN(page.layout.bytes, Direct(encoding, next ? "lance.encodings23.PlanarLayout"
-                                                                  : "lance.encodings21.PageLayout"));
+  PILUM_ASSIGN_OR_RETURN(page.layout.bytes,
+                         Direct(encoding, next ? "lance.encodings23.PlanarLayout" : "lance.encodings21.PageLayout"));
   page.layout.keep = keep;
   return page;
 }

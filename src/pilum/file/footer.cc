@@ -89,9 +89,9 @@ Result<Footer> ParseFooter(const std::string& name, std::string_view tail, uint6
     return Corrupt(name, "",
                    fmt::format("not a Lance file, or a cut one: its {} bytes do not end with LANC", file_size));
   }
-  PILUM_ASSIGN_OR_RETURN(FileVersion version, VersionOf(name, LoadLE<uint16_t>(tail.data() + tail.size() - 8),
-                                                        LoadLE<uint16_t>(tail.data() + tail.size() - 6),
-                                                        allow_unstable));
+  PILUM_ASSIGN_OR_RETURN(FileVersion version,
+                         VersionOf(name, LoadLE<uint16_t>(tail.data() + tail.size() - 8),
+                                   LoadLE<uint16_t>(tail.data() + tail.size() - 6), allow_unstable));
   if (tail.size() < kFooterSize) {
     return Corrupt(name, "", fmt::format("{} bytes are too few for a footer of {}", file_size, kFooterSize));
   }

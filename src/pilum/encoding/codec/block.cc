@@ -1,6 +1,8 @@
 // Block form: one buffer that holds a known number of values (levels, dictionary items).
 #include <cstring>
 
+#include <arrow/util/bitmap_ops.h>
+
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/codec/codec.h"
 #include "pilum/encoding/codec/numbers.h"
@@ -138,6 +140,62 @@ uint64_t MaxBlockValues(const CodecDesc& d, Bytes bytes) {
   }
 }
 
+namespace {
+
+bool AnyValidity(const CodecDesc& d) {
+  return d.kind == CodecKind::kFixedSizeList && (d.has_validity || AnyValidity(d.children[0]));
+}
+
+// Lists whose items may be null (version 2.3): row by row, for each layer that has them its validity bytes, outermost
+// first, then the items.
+Result<DataBlock> DecodeListRows(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
+  std::vector<const CodecDesc*> layers;
+  const CodecDesc* item = &d;
+  uint64_t items = 1, row = 0;  // of a row: items of the layer at hand, bytes
+  for (; item->kind == CodecKind::kFixedSizeList; item = &item->children[0]) {
+    layers.push_back(item);
+    items = CheckedMul(items, item->num_items).value_or(UINT64_MAX);
+    if (items > uint64_t{1} << 32) return BadBytes("lists of {} items", items);
+    if (item->has_validity) row += (items + 7) / 8;
+  }
+  if (item->kind != CodecKind::kFlat || item->bits % 8 != 0 || item->bits > 65536)
+    return Unsupported("{} as a block", d.ToString());
+  const uint64_t width = item->bits / 8, value_bytes = items * width;
+  row += value_bytes;
+  const auto need = CheckedMul(n, row);
+  if (!need || *need > bytes.size()) return BadBytes("{} lists of {} bytes in {}", n, row, bytes.size());
+  DataBlock block;
+  block.count = n * items;
+  block.bits = item->bits;
+  PILUM_ASSIGN_OR_RETURN(auto values, Allocate(n * value_bytes, spec.pool));
+  for (uint64_t i = 0; i < n; ++i) {
+    std::memcpy(values->mutable_data() + i * value_bytes, bytes.data() + (i + 1) * row - value_bytes, value_bytes);
+  }
+  block.data = std::move(values);
+  uint64_t end = row - value_bytes;  // of the layer's validity in a row; innermost first from here
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    DataBlock list;
+    list.kind = DataBlock::Kind::kFixedSizeList;
+    list.dimension = (*layer)->num_items;
+    list.count = n * (items / list.dimension);
+    if ((*layer)->has_validity) {
+      PILUM_ASSIGN_OR_RETURN(auto bits, Allocate((n * items + 7) / 8, spec.pool));
+      end -= (items + 7) / 8;
+      for (uint64_t i = 0; i < n; ++i) {
+        arrow::internal::CopyBitmap(bytes.data() + i * row + end, 0, static_cast<int64_t>(items), bits->mutable_data(),
+                                    static_cast<int64_t>(i * items));
+      }
+      list.validity = std::move(bits);
+    }
+    items /= list.dimension;
+    list.children.push_back(std::move(block));
+    block = std::move(list);
+  }
+  return block;
+}
+
+}  // namespace
+
 Result<DataBlock> DecodeBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
   switch (d.kind) {
     case CodecKind::kVariable:
@@ -148,7 +206,7 @@ Result<DataBlock> DecodeBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const
       return DecodeBlock(d.children[0], Bytes(plain->data(), plain->size()), n, spec);
     }
     case CodecKind::kFixedSizeList: {
-      if (d.has_validity) return Unsupported("{} as a block", d.ToString());
+      if (AnyValidity(d)) return DecodeListRows(d, bytes, n, spec);
       auto items = CheckedMul(n, d.num_items);
       if (!items) return BadBytes("{} lists of {} items in a block", n, d.num_items);
       DataBlock list;

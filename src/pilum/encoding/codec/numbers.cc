@@ -60,7 +60,8 @@ struct Pair {
 Result<Pair> SplitDictionary(Bytes in) {
   if (in.size() < 16) return BadBytes("a dictionary of {} bytes", in.size());
   const uint64_t a = LoadLE<uint64_t>(in.data()), b = LoadLE<uint64_t>(in.data() + 8);
-  if (a > in.size() - 16 || b > in.size() - 16 - a) return BadBytes("a dictionary of {} and {} bytes in {}", a, b, in.size());
+  if (a > in.size() - 16 || b > in.size() - 16 - a)
+    return BadBytes("a dictionary of {} and {} bytes in {}", a, b, in.size());
   return Pair{in.subspan(16, a), in.subspan(16 + a, b)};
 }
 

@@ -82,8 +82,8 @@ class VariableDecoder : public ValueDecoder {
       if (table_)
         PILUM_RETURN_NOT_OK(table_->DecodeValues(bytes.data(), {at, r.size()}, {at + 1, r.size()}, &out_));
       else
-        PILUM_RETURN_NOT_OK(out_.AppendRun(reinterpret_cast<const uint8_t*>(offsets_.data()), 4, r.begin, r.end,
-                                           bytes.data()));
+        PILUM_RETURN_NOT_OK(
+            out_.AppendRun(reinterpret_cast<const uint8_t*>(offsets_.data()), 4, r.begin, r.end, bytes.data()));
     }
     decoded_ += CountOf(ranges);
     return Status::OK();

@@ -72,9 +72,9 @@ class SparsePage : public PageBase {
   Status CountSlots();
   Status MakeValues();
 
-  LeafColumn leaf_;                // the column without what is around its leaf
-  std::unique_ptr<Page> values_;   // null: none of the slots has a value
-  std::vector<uint64_t> slots_;    // of each layer, and last of the leaf
+  LeafColumn leaf_;               // the column without what is around its leaf
+  std::unique_ptr<Page> values_;  // null: none of the slots has a value
+  std::vector<uint64_t> slots_;   // of each layer, and last of the leaf
   std::vector<ByteRange> structure_ranges_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Structure> structure_;
@@ -149,15 +149,16 @@ Status SparsePage::Init() {
     for (const auto* n : {&l.non_empty, &l.counts, &l.validity}) want += codec::HasPayload(n->codec) && n->count > 0;
   }
   // Codecs of no numbers may have an empty buffer all the same: ParseStructure knows.
-  if (structure_ranges_.size() < want) return BadBytes("{} buffers of positions, not {}", structure_ranges_.size(), want);
+  if (structure_ranges_.size() < want)
+    return BadBytes("{} buffers of positions, not {}", structure_ranges_.size(), want);
   return Status::OK();
 }
 
 uint64_t SparsePage::estimated_row_bytes() const {
   uint64_t stored = 0;
   for (const ByteRange& b : buffers()) stored += b.size;
-  const double items = static_cast<double>(slots_.back()) * static_cast<double>(std::max<uint64_t>(
-                                                                FixedBits(*leaf_type()) / 8, 8));
+  const double items =
+      static_cast<double>(slots_.back()) * static_cast<double>(std::max<uint64_t>(FixedBits(*leaf_type()) / 8, 8));
   const auto rows = static_cast<double>(std::max<uint64_t>(1, c_.num_rows));
   return static_cast<uint64_t>(std::clamp((items + static_cast<double>(stored)) / rows, 1.0, 1e15));
 }
@@ -186,11 +187,13 @@ Result<std::shared_ptr<const Structure>> SparsePage::ParseStructure(const std::v
       if (layer.counts.stored_bytes() > 0) {
         uint64_t sum = 0;
         for (uint64_t k = 0; k < n; ++k) {
-          if (layer.counts[k] > l.num_child_slots - sum) return BadBytes("lists of more than {} items", l.num_child_slots);
+          if (layer.counts[k] > l.num_child_slots - sum)
+            return BadBytes("lists of more than {} items", l.num_child_slots);
           layer.prefix.push_back(sum += layer.counts[k]);
         }
       } else if (n > 0 && (layer.counts[n - 1] > l.num_child_slots / n)) {  // so that no sum below passes 64 bits
-        const auto sum = static_cast<double>(n) * (static_cast<double>(layer.counts[0]) + static_cast<double>(layer.counts[n - 1])) / 2;
+        const auto sum = static_cast<double>(n) *
+                         (static_cast<double>(layer.counts[0]) + static_cast<double>(layer.counts[n - 1])) / 2;
         if (sum > static_cast<double>(kMaxSlots)) return BadBytes("lists of more than {} items", l.num_child_slots);
       }
       if (layer.ItemsBefore(n) != l.num_child_slots)
@@ -204,8 +207,6 @@ Result<std::shared_ptr<const Structure>> SparsePage::ParseStructure(const std::v
   const uint64_t named = out->back().validity.size(), valid = leaf.names_valid ? named : slots_.back() - named;
   if (values_of_valid_only() && values_->num_rows() != valid)
     return BadBytes("{} values of {} valid slots", values_->num_rows(), valid);
-  const bool empty_struct = leaf_type()->id() == arrow::Type::STRUCT;
-  if (!values_ && valid > 0 && !empty_struct) return BadBytes("{} valid slots without values", valid);
   std::lock_guard lock(mutex_);
   if (!structure_) structure_ = std::move(out);
   return structure_;
@@ -252,7 +253,8 @@ class SparseRead : public PageRead {
         PILUM_ASSIGN_OR_RETURN(slots, ItemsOf((*structure_)[i], &step));
       } else if (layers[i].kind == Kind::kFixedSizeList) {
         RowSet items;
-        for (const RowRange& r : slots.ranges()) items.Append(r.begin * layers[i].dimension, r.end * layers[i].dimension);
+        for (const RowRange& r : slots.ranges())
+          items.Append(r.begin * layers[i].dimension, r.end * layers[i].dimension);
         slots = std::move(items);
       }
       steps_.push_back(std::move(step));
@@ -393,8 +395,8 @@ class SparseRead : public PageRead {
   const RowSet rows_;
   bool asked_ = false;
   std::shared_ptr<const Structure> structure_;
-  std::vector<Step> steps_;          // outermost first; the last is the leaf's
-  std::unique_ptr<PageRead> read_;   // of the leaf's values; null: none is wanted or there are none
+  std::vector<Step> steps_;         // outermost first; the last is the leaf's
+  std::unique_ptr<PageRead> read_;  // of the leaf's values; null: none is wanted or there are none
 };
 
 std::unique_ptr<PageRead> SparsePage::StartRead(RowSet rows) const {
