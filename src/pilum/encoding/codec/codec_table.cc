@@ -1,5 +1,6 @@
 // Which decoder reads which encoding in a mini-block chunk.
 #include "pilum/encoding/codec/codec.h"
+#include "pilum/encoding/codec/numbers.h"
 
 namespace pilum::codec {
 
@@ -27,12 +28,15 @@ Result<std::unique_ptr<ValueDecoder>> MakeValueDecoder(const CodecDesc& desc, co
 Result<uint64_t> CountBuffers(const CodecDesc& desc) {
   switch (desc.kind) {
     case CodecKind::kFlat:
-    case CodecKind::kVariable:
-    case CodecKind::kFsst:
     case CodecKind::kInlineBitpacking:
     case CodecKind::kByteStreamSplit:
     case CodecKind::kPackedStruct: return uint64_t{1};
-    case CodecKind::kRle: return uint64_t{2};
+    case CodecKind::kVariable: {
+      const CodecDesc& offsets = desc.children[0];
+      return uint64_t{1} + (offsets.kind != CodecKind::kFlat && HasPayload(offsets));  // version 2.3: apart
+    }
+    case CodecKind::kFsst: return CountBuffers(desc.children[0]);
+    case CodecKind::kRle: return uint64_t{HasPayload(desc.children[0])} + uint64_t{HasPayload(desc.children[1])};
     case CodecKind::kGeneral: return CountBuffers(desc.children[0]);
     case CodecKind::kFixedSizeList: {
       PILUM_ASSIGN_OR_RETURN(uint64_t inner, CountBuffers(desc.children[0]));

@@ -86,7 +86,9 @@ TEST(Numbers, PositionsAreFoundWhereTheyAre) {
 }
 
 TEST(Numbers, WhatCannotBeIsRefused) {
-  auto refused = [](const CodecDesc& d, Bytes in, uint64_t n) { EXPECT_FALSE(DecodeNumbers(d, in, n).ok()) << d.ToString(); };
+  auto refused = [](const CodecDesc& d, Bytes in, uint64_t n) {
+    EXPECT_FALSE(DecodeNumbers(d, in, n).ok()) << d.ToString();
+  };
   const uint64_t huge = uint64_t{1} << 40;
   EXPECT_TRUE(DecodeNumbers(Range(0, 1), {}, huge).ok());  // takes no memory
   refused(Range(0, huge), {}, huge);

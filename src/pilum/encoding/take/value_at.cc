@@ -273,7 +273,7 @@ Result<std::optional<ValueReader>> ValueReader::Make(const CodecDesc& desc) {
   }
   if (items != 1) return std::nullopt;
   if (r.kind_ == Kind::kVariable) {
-    if (d->kind != CodecKind::kVariable) return std::nullopt;
+    if (d->kind != CodecKind::kVariable || d->children[0].kind != CodecKind::kFlat) return std::nullopt;
     r.width_ = d->children[0].bits / 8;
   } else {
     r.width_ = (r.kind_ == Kind::kBitpack ? d->bits : d->children[0].bits) / 8;
