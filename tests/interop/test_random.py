@@ -81,7 +81,7 @@ def check_parts(path, want, rng, peer):
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])
 def test_they_write_we_read(version, budget, tmp_path):
     budget = budget(0.2)
-    refused = compared = 0
+    refused = compared = unsupported = 0
     path = tmp_path / "x.lance"
     for seed in budget.seeds():
         gen = Generator(seed, version)
@@ -109,10 +109,13 @@ def test_they_write_we_read(version, budget, tmp_path):
             check(got, want, "pylance's file")
             check_parts(path, want, gen.rng, peer=True)
         except (AssertionError, pilum.Error, pa.ArrowInvalid) as e:
+            if version == "2.3" and isinstance(e, pilum.UnsupportedError):  # rare forms of the unstable version
+                unsupported += 1
+                continue
             raise AssertionError(f"{where}\n{type(e).__name__}: {e}") from e
         compared += 1
-    print(f"{compared} compared, {refused} that pylance did not write or read back")
-    assert compared
+    print(f"{compared} compared, {refused} that pylance did not write or read back, {unsupported} not supported")
+    assert compared and unsupported <= 2 + compared // 20
 
 
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])

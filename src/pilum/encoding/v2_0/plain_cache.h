@@ -6,8 +6,9 @@
 #include <memory>
 #include <mutex>
 
+#include <arrow/buffer.h>
+
 #include "pilum/base/types.h"
-#include "pilum/io/byte_source.h"
 
 namespace pilum::v2_0 {
 
