@@ -27,7 +27,7 @@ struct Lists {
 
 std::string FlatBytes(const std::vector<uint16_t>& levels) {
   std::string s(levels.size() * 2 + codec::kSlack, '\xaa');
-  std::memcpy(s.data(), levels.data(), levels.size() * 2);
+  if (!levels.empty()) std::memcpy(s.data(), levels.data(), levels.size() * 2);
   return s;
 }
 
