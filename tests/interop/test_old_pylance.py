@@ -40,10 +40,23 @@ def tables(seeds, version):
         yield seed, gen, table, pa.Table.from_batches(batches, table.schema)
 
 
+def misreads_its_own(got, want, written):
+    """What we read is what was written, and what the old version reads is not."""
+    try:
+        check(got, written, "ours")
+    except AssertionError:
+        return False
+    try:
+        check(got, want, "theirs")
+    except AssertionError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("pylance, version", PEERS)
 def test_they_write_we_read(pylance, version, peers, budget, tmp_path):
     peer, budget, path = peers(pylance), budget(0.03), tmp_path / "x.lance"
-    compared = refused = 0
+    compared = refused = misread = 0
     for seed, gen, table, whole in tables(budget.seeds(), version):
         try:
             peer.write(whole, path, version)
@@ -53,14 +66,20 @@ def test_they_write_we_read(pylance, version, peers, budget, tmp_path):
             continue
         where = f"PILUM_INTEROP_SEED={seed} pylance {pylance} version {version}: {table.schema}"
         try:
-            check(LanceFileReader(path).read_all().to_table(), want, f"pylance {pylance}'s file")
+            got = LanceFileReader(path).read_all().to_table()
+            if misreads_its_own(got, want, whole):
+                misread += 1
+                continue
+            check(got, want, f"pylance {pylance}'s file")
             rows = sorted(gen.rng.sample(range(len(table)), min(20, len(table))))
             if rows:
                 check(LanceFileReader(path).take_rows(rows).to_table(), pick(want, rows), f"take {rows}")
         except (AssertionError, pilum.Error, pa.ArrowInvalid) as e:
             raise AssertionError(f"{where}\n{type(e).__name__}: {e}") from e
         compared += 1
-    print(f"pylance {pylance}, {version}: {compared} compared, {refused} that it did not write or read back")
+    print(f"pylance {pylance}, {version}: {compared} compared, {refused} that it did not write or read back, "
+          f"{misread} of its own that it misread")
+    assert misread <= 2 + compared // 10
 
 
 @pytest.mark.parametrize("pylance, version", PEERS)

@@ -122,8 +122,13 @@ std::unique_ptr<ChunkEncoder> MakeGeneralChunks(const ChunkEncoder& inner, const
   return std::make_unique<GeneralChunks>(inner, scheme);
 }
 
-Result<EncodedValues> CompressValues(const PageContext& page, const GeneralScheme& scheme) {
+Result<EncodedValues> CompressValues(const PageContext& page, const GeneralScheme& asked) {
   const PageSlice& s = page.slice;
+  GeneralScheme scheme = asked;
+  bool any_empty = false;
+  for (uint64_t i = 0; i < s.slots; ++i) any_empty |= s.values->Variable(s.first_slot + i).empty();
+  // No bytes stay no bytes (so do nulls), but pylance wants LZ4's size in front of an empty value too: zstd then.
+  if (any_empty && scheme.scheme == Compression::kLz4) scheme = {Compression::kZstd, 1};
   EncodedValues out;
   out.store.kind = page.kind();
   out.store.slots = s.slots;
@@ -133,7 +138,7 @@ Result<EncodedValues> CompressValues(const PageContext& page, const GeneralSchem
   out.wrap.level = scheme.level;
   for (uint64_t i = 0; i < s.slots; ++i) {
     std::string_view v = s.values->Variable(s.first_slot + i);
-    if (!v.empty()) {  // no bytes stay no bytes
+    if (!v.empty()) {
       PILUM_RETURN_NOT_OK(
           AppendCompressed(scheme, reinterpret_cast<const uint8_t*>(v.data()), v.size(), &out.store.bytes));
     }

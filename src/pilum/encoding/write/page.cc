@@ -220,7 +220,7 @@ Result<EncodedPage> EncodeFullZip(const PageContext& page, Choice* choice) {
   if (choice->general == Compression::kNone) return FullZipPage(page);
   const PageSlice& s = page.slice;
   PILUM_ASSIGN_OR_RETURN(const EncodedValues values, CompressValues(page, SchemeOf(page, choice->general)));
-  const std::string_view name = choice->general == Compression::kLz4 ? "lz4" : "zstd";
+  const std::string_view name = values.wrap.scheme == Compression::kLz4 ? "lz4" : "zstd";
   const uint64_t was =
       s.values->ends[s.first_slot + s.slots - 1] - (s.first_slot ? s.values->ends[s.first_slot - 1] : 0);
   const bool smaller = values.store.bytes.size() < was;
