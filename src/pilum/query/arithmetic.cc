@@ -67,14 +67,8 @@ struct DecimalRule {
       if (b == zero) return std::nullopt;
       auto top = Scaled(a, scale + scale_b - scale_a);
       if (!top) return std::nullopt;
-      auto [q, rest] = *DivideDecimal(*top, b);
-      // Half away from zero: compare twice the rest with the divisor.
-      Decimal256 twice = Decimal256::Abs(rest) + Decimal256::Abs(rest);
-      if (!(twice < Decimal256::Abs(b))) {
-        bool negative = (*top < zero) != (b < zero);
-        q += Decimal256(negative ? -1 : 1);
-      }
-      return q.FitsInPrecision(76) ? std::optional(q) : std::nullopt;
+      const auto q = DivideRounded(*top, b);
+      return q->FitsInPrecision(76) ? q : std::nullopt;
     }
     auto x = Scaled(a, scale - scale_a), y = Scaled(b, scale - scale_b);
     if (!x || !y) return std::nullopt;

@@ -93,4 +93,15 @@ std::optional<DecimalQuotient> DivideDecimal(const arrow::Decimal256& dividend, 
                          arrow::Decimal256(arrow::Decimal256::LittleEndianArray, a)};
 }
 
+std::optional<arrow::Decimal256> DivideRounded(const arrow::Decimal256& dividend, const arrow::Decimal256& divisor) {
+  auto divided = DivideDecimal(dividend, divisor);
+  if (!divided) return std::nullopt;
+  auto& [q, rest] = *divided;
+  const arrow::Decimal256 zero(0);
+  const arrow::Decimal256 twice = arrow::Decimal256::Abs(rest) + arrow::Decimal256::Abs(rest);
+  if (!(twice < arrow::Decimal256::Abs(divisor)))
+    q += arrow::Decimal256((dividend < zero) != (divisor < zero) ? -1 : 1);
+  return q;
+}
+
 }  // namespace pilum

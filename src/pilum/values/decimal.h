@@ -16,4 +16,7 @@ struct DecimalQuotient {
 // nullopt: the divisor is 0.
 std::optional<DecimalQuotient> DivideDecimal(const arrow::Decimal256& dividend, const arrow::Decimal256& divisor);
 
+// The quotient rounded half away from zero; nullopt: the divisor is 0.
+std::optional<arrow::Decimal256> DivideRounded(const arrow::Decimal256& dividend, const arrow::Decimal256& divisor);
+
 }  // namespace pilum

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 namespace pilum {
 namespace {
@@ -48,6 +49,22 @@ TEST(DivideDecimal, TruncatesTowardZeroAndTheRestHasTheDividendsSign) {
   check("5", "100000000000000000000000000000000000000", "0", "5");
   check("-100000000000000000000000000000000000000", "-100000000000000000000000000000000000000", "1", "0");
   EXPECT_FALSE(DivideDecimal(Dec("1"), Dec("0")));
+}
+
+TEST(DivideRounded, HalfAwayFromZero) {
+  for (const auto& [a, b, q] : {std::tuple{"5", "2", "3"},
+                                {"-5", "2", "-3"},
+                                {"5", "-2", "-3"},
+                                {"-5", "-2", "3"},
+                                {"4", "3", "1"},
+                                {"-4", "3", "-1"},
+                                {"1", "3", "0"},
+                                {"-1", "2", "-1"},
+                                {"0", "-7", "0"},
+                                {"6", "2", "3"}}) {
+    EXPECT_EQ(*DivideRounded(Dec(a), Dec(b)), Dec(q)) << a << " / " << b;
+  }
+  EXPECT_FALSE(DivideRounded(Dec("1"), Dec("0")));
 }
 
 TEST(DivideDecimal, RandomOperands) {

@@ -244,11 +244,7 @@ class DecimalSum : public Accumulator {
       if (a_.kind == Aggregate::Kind::kAvg) {
         const int32_t more = type.scale() - scale_;
         if (!v.FitsInPrecision(76 - more)) return Overflow();
-        const Decimal256 n(s.count);
-        auto [q, rest] = *DivideDecimal(v * Decimal256(Decimal256::GetScaleMultiplier(more)), n);
-        const Decimal256 twice = Decimal256::Abs(rest) + Decimal256::Abs(rest);
-        if (!(twice < n)) q += Decimal256(v < Decimal256(0) ? -1 : 1);  // half away from zero
-        v = q;
+        v = *DivideRounded(v * Decimal256(Decimal256::GetScaleMultiplier(more)), Decimal256(s.count));
       }
       if (!v.FitsInPrecision(type.precision())) return Overflow();
       out[g] = Value::Decimal(v);
