@@ -49,18 +49,9 @@ std::shared_ptr<arrow::DataType> QuantileType(const Kll& sketch, const std::shar
 }
 
 Result<std::string> TopText(const std::shared_ptr<arrow::DataType>& type, const HeavyHitters::Item& item) {
-  auto parsed = ParseHashBytes(item.hash_bytes);
-  if (!parsed) return Status::Invalid("a sketch holds bytes that are no value");
-  const auto plain = PlainType(type);
-  Value value = parsed->value;
-  if (value.domain() == Domain::kDecimal) {
-    const int32_t scale = static_cast<const arrow::DecimalType&>(*plain).scale();
-    if (scale > parsed->scale) {
-      value = Value::Decimal(value.as_decimal() *
-                             arrow::Decimal256(arrow::Decimal256::GetScaleMultiplier(scale - parsed->scale)));
-    }
-  }
-  PILUM_ASSIGN_OR_RETURN(std::string text, Text(type, value));
+  const auto value = ValueOfHashBytes(item.hash_bytes, *PlainType(type));
+  if (!value) return Status::Invalid("a sketch holds bytes that are no value");
+  PILUM_ASSIGN_OR_RETURN(std::string text, Text(type, *value));
   return text + (item.truncated ? "…" : "");
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 
 #define XXH_INLINE_ALL
+#include <arrow/type.h>
 #include <xxhash.h>
 
 #include "pilum/base/bytes.h"
@@ -143,6 +144,15 @@ uint64_t HashValue(const Value& v, int32_t scale) {
     case Domain::kText: return HashText(v.as_bytes());
     default: return HashBinary(v.as_bytes());
   }
+}
+
+std::optional<Value> ValueOfHashBytes(std::string_view bytes, const arrow::DataType& type) {
+  auto parsed = ParseHashBytes(bytes);
+  if (!parsed) return std::nullopt;
+  if (parsed->value.domain() != Domain::kDecimal) return std::move(parsed->value);
+  const int32_t more = static_cast<const arrow::DecimalType&>(type).scale() - parsed->scale;
+  if (more <= 0) return std::move(parsed->value);
+  return Value::Decimal(parsed->value.as_decimal() * arrow::Decimal256(arrow::Decimal256::GetScaleMultiplier(more)));
 }
 
 }  // namespace pilum

@@ -26,5 +26,7 @@ struct ParsedValue {
   int32_t scale;
 };
 std::optional<ParsedValue> ParseHashBytes(std::string_view bytes);
+// The same as a value of a column of this plain type: hash bytes of decimals are without trailing zeros, its are not.
+std::optional<Value> ValueOfHashBytes(std::string_view bytes, const arrow::DataType& type);
 
 }  // namespace pilum

@@ -41,17 +41,11 @@ Result<ArrayPtr> Answer(const Aggregate& a, const HeavyHitters& sketch) {
   if (sketch.total() == 0) return arrow::MakeArrayOfNull(a.type, 1);
   const auto& item = static_cast<const arrow::StructType&>(*static_cast<const arrow::ListType&>(*a.type).value_type());
   const auto& type = item.field(0)->type();
-  const int32_t scale = arrow::is_decimal(type->id()) ? static_cast<const arrow::DecimalType&>(*type).scale() : 0;
   std::vector<std::optional<Value>> values, counts;
   for (const HeavyHitters::Item& top : sketch.Top(a.top)) {
-    auto parsed = ParseHashBytes(top.hash_bytes);
-    if (!parsed) return Status::Invalid("a sketch holds bytes that are no value");
-    Value value = std::move(parsed->value);
-    if (value.domain() == Domain::kDecimal && parsed->scale < scale) {  // hash bytes are without trailing zeros
-      value = Value::Decimal(value.as_decimal() *
-                             arrow::Decimal256(arrow::Decimal256::GetScaleMultiplier(scale - parsed->scale)));
-    }
-    values.emplace_back(std::move(value));
+    auto value = ValueOfHashBytes(top.hash_bytes, *type);
+    if (!value) return Status::Invalid("a sketch holds bytes that are no value");
+    values.push_back(std::move(value));
     counts.emplace_back(Value::Int(static_cast<Int128>(top.low)));
   }
   PILUM_ASSIGN_OR_RETURN(auto value_array, MakeArrayOf(type, values));
