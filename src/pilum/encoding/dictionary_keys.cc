@@ -17,6 +17,16 @@ using codec::DataBlock;
 
 namespace {
 
+DataBlock VariableBlock(uint64_t n, bool wide, BufferPtr offsets, BufferPtr data) {
+  DataBlock b;
+  b.kind = DataBlock::Kind::kVariable;
+  b.count = n;
+  b.wide = wide;
+  b.offsets = std::move(offsets);
+  b.data = std::move(data);
+  return b;
+}
+
 bool IsSet(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
 
 template <typename T>
@@ -145,13 +155,7 @@ Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& i
     for (uint64_t i = 0; i < n; ++i)
       std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
   }
-  DataBlock b;
-  b.kind = DataBlock::Kind::kVariable;
-  b.count = n;
-  b.wide = sizeof(Off) == 8;
-  b.offsets = std::move(offsets);
-  b.data = std::move(data);
-  return b;
+  return VariableBlock(n, sizeof(Off) == 8, std::move(offsets), std::move(data));
 }
 
 template <typename Key>
@@ -307,13 +311,7 @@ Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, a
     FillAny<kSmallSlot>(keys, n, s, ends, data->mutable_data());
   else
     FillAny<kLargeSlot>(keys, n, s, ends, data->mutable_data());
-  DataBlock b;
-  b.kind = DataBlock::Kind::kVariable;
-  b.count = n;
-  b.wide = sizeof(Offset) == 8;
-  b.offsets = std::move(offsets);
-  b.data = std::move(data);
-  return b;
+  return VariableBlock(n, sizeof(Offset) == 8, std::move(offsets), std::move(data));
 }
 
 }  // namespace

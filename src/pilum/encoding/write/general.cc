@@ -125,10 +125,12 @@ std::unique_ptr<ChunkEncoder> MakeGeneralChunks(const ChunkEncoder& inner, const
 Result<EncodedValues> CompressValues(const PageContext& page, const GeneralScheme& asked) {
   const PageSlice& s = page.slice;
   GeneralScheme scheme = asked;
-  bool any_empty = false;
-  for (uint64_t i = 0; i < s.slots; ++i) any_empty |= s.values->Variable(s.first_slot + i).empty();
-  // No bytes stay no bytes (so do nulls), but pylance wants LZ4's size in front of an empty value too: zstd then.
-  if (any_empty && scheme.scheme == Compression::kLz4) scheme = {Compression::kZstd, 1};
+  if (scheme.scheme == Compression::kLz4) {
+    bool any_empty = false;
+    for (uint64_t i = 0; i < s.slots; ++i) any_empty |= s.values->Variable(s.first_slot + i).empty();
+    // No bytes stay no bytes (so do nulls), but pylance wants LZ4's size in front of an empty value too: zstd then.
+    if (any_empty) scheme = {Compression::kZstd, 1};
+  }
   EncodedValues out;
   out.store.kind = page.kind();
   out.store.slots = s.slots;

@@ -121,18 +121,4 @@ std::string ExprText(const Expr& e) {
 
 std::string CanonicalText(const Expr& e, const PathOf& path_of) { return Printer(&path_of).Print(e); }
 
-ExprPtr CloneExpr(const Expr& e) {
-  auto out = std::make_unique<Expr>();
-  out->kind = e.kind;
-  out->pos = e.pos;
-  out->name = e.name;
-  out->text = e.text;
-  out->flag = e.flag;
-  out->negated = e.negated;
-  out->parts = e.parts;
-  out->height = e.height;
-  for (const auto& arg : e.args) out->args.push_back(CloneExpr(*arg));
-  return out;
-}
-
 }  // namespace pilum

@@ -71,6 +71,5 @@ std::string ExprText(const Expr& e);
 // The same for equal expressions however written: columns by their full path, through `path_of`.
 using PathOf = std::function<std::string(const Expr& column)>;
 std::string CanonicalText(const Expr& e, const PathOf& path_of);
-ExprPtr CloneExpr(const Expr& e);
 
 }  // namespace pilum
