@@ -80,6 +80,17 @@ class FaultStore final : public ObjectStore {
     if (plan_->Fails("list " + prefix)) return Injected("list " + prefix);
     return inner_->List(prefix);
   }
+  Result<StoreTime> Now() const override {
+    if (plan_->Fails("now")) return Injected("now");
+    return inner_->Now();
+  }
+  Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const override {
+    if (plan_->Fails("list unfinished " + prefix)) return Injected("list unfinished " + prefix);
+    return inner_->ListUnfinished(prefix);
+  }
+  Status RemoveUnfinished(const ObjectInfo& unfinished) override {
+    return Mutate<Status>("remove unfinished " + unfinished.path, [&] { return inner_->RemoveUnfinished(unfinished); });
+  }
   Result<bool> Exists(const std::string& path) const override {
     if (plan_->Fails("exists " + path)) return Injected("exists " + path);
     return inner_->Exists(path);

@@ -82,6 +82,65 @@ TEST_P(Stores, ListIsSortedAndByPrefix) {
   EXPECT_EQ(store_->List("b/").ValueOrDie().size(), 1u);
 }
 
+TEST_P(Stores, ListBetweenIsAfterAndUpTo) {
+  for (const char* p : {"b/1", "b/2", "b/3", "b/4", "c/1"}) ASSERT_TRUE(store_->PutIfAbsent(p, "x").ValueOrDie());
+  const auto paths = [&](const std::string& after, const std::string& up_to) {
+    std::string out;
+    for (const auto& o : store_->ListBetween("b/", after, up_to).ValueOrDie()) out += o.path + " ";
+    return out;
+  };
+  EXPECT_EQ(paths("", "b/2"), "b/1 b/2 ");
+  EXPECT_EQ(paths("b/2", "b/3"), "b/3 ");
+  EXPECT_EQ(paths("b/3", ""), "b/4 ");
+}
+
+// An object's time lies between two looks at the clock around its appearance, whenever its bytes were written.
+TEST_P(Stores, AgesAreOfAppearanceOnTheStoresClock) {
+  ASSERT_TRUE(store_->PutIfAbsent("first", "x").ValueOrDie());
+  const std::string file = temp_->path() + "/spool";
+  std::ofstream(file) << "payload";
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const StoreTime before = store_->Now().ValueOrDie();
+  ASSERT_TRUE(store_->PutFileIfAbsent("d/moved", file).ValueOrDie());
+  ASSERT_TRUE(store_->PutIfAbsent("d/put", "x").ValueOrDie());
+  auto sink = store_->Create("d/written").ValueOrDie();
+  ASSERT_TRUE(sink->Close().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const StoreTime after = store_->Now().ValueOrDie();
+  const auto listed = store_->List("d/").ValueOrDie();
+  EXPECT_EQ(listed.size(), 3u);
+  for (const ObjectInfo& o : listed) {
+    EXPECT_GE(o.modified, before) << o.path;
+    EXPECT_LT(o.modified, after) << o.path;
+  }
+  EXPECT_TRUE(store_->List("").ValueOrDie().size() == 4) << "the clock leaves nothing behind";
+}
+
+TEST(LocalStore, ListsWhatKilledWritesLeft) {
+  auto temp = TempDir::Make().ValueOrDie();
+  auto store = ObjectStore::Open(temp->path()).ValueOrDie();
+  ASSERT_TRUE(store->PutIfAbsent("parts/a", "x").ValueOrDie());
+  std::ofstream(temp->path() + "/parts/.b.tmp-1-2-3") << "half";
+  EXPECT_EQ(store->List("parts/").ValueOrDie().size(), 1u);
+  auto left = store->ListUnfinished("parts/").ValueOrDie();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].path, "parts/.b.tmp-1-2-3");
+  EXPECT_EQ(left[0].size, 4u);
+  ASSERT_TRUE(store->RemoveUnfinished(left[0]).ok());
+  ASSERT_TRUE(store->RemoveUnfinished(left[0]).ok());
+  EXPECT_TRUE(store->ListUnfinished("").ValueOrDie().empty());
+  EXPECT_EQ(KindOf(ObjectStore::Open(temp->path() + "/none").ValueOrDie()->Now().status()), ErrorKind::kNotFound);
+}
+
+TEST(MemoryStore, TellsAgesByItsClock) {
+  StoreTime now{};
+  auto store = ObjectStore::Memory("memory:", [&now] { return now; });
+  now += std::chrono::seconds(5);
+  ASSERT_TRUE(store->PutIfAbsent("a", "x").ValueOrDie());
+  now += std::chrono::hours(1);
+  EXPECT_EQ(store->Now().ValueOrDie() - store->List("").ValueOrDie()[0].modified, std::chrono::hours(1));
+}
+
 TEST_P(Stores, PathsStayInside) {
   for (const char* p : {"", "/etc", "../x", "a/../b", "a//b", "a/"}) {
     EXPECT_EQ(KindOf(store_->PutIfAbsent(p, "x").status()), ErrorKind::kUsage) << p;

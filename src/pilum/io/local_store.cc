@@ -1,7 +1,9 @@
 // Objects as files under a folder. Put-if-absent is link() of a finished, synced temporary: exclusive, and never half visible.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -64,30 +66,24 @@ class LocalStore : public ObjectStore {
   }
 
   Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
-    // Walk only the deepest folder that the prefix names in full.
-    size_t slash = prefix.rfind('/');
-    std::string folder = slash == std::string::npos ? root_ : root_ + "/" + prefix.substr(0, slash);
-    std::vector<ObjectInfo> out;
-    std::error_code ec;
-    fs::recursive_directory_iterator it(folder, ec), end;
-    if (ec) {
-      if (ec.value() == ENOENT || ec.value() == ENOTDIR) return out;
-      return ErrnoStatus(folder, "cannot be listed", ec.value());
-    }
-    while (it != end) {
-      std::string name = it->path().filename().string();
-      std::error_code entry_error;
-      if (it->is_regular_file(entry_error) && !IsTemporaryName(name)) {
-        std::string path = it->path().string().substr(root_.size() + 1);
-        uint64_t size = it->file_size(entry_error);
-        // A file that vanished since the folder was read is not there.
-        if (!entry_error && path.starts_with(prefix)) out.push_back({std::move(path), size});
-      }
-      it.increment(ec);
-      if (ec) return ErrnoStatus(folder, "cannot be listed", ec.value());
-    }
-    std::sort(out.begin(), out.end(), [](const ObjectInfo& a, const ObjectInfo& b) { return a.path < b.path; });
-    return out;
+    return ListFiles(prefix, /*temporary=*/false);
+  }
+
+  Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const override {
+    return ListFiles(prefix, /*temporary=*/true);
+  }
+  Status RemoveUnfinished(const ObjectInfo& unfinished) override { return Remove(unfinished.path); }
+
+  Result<StoreTime> Now() const override {
+    const std::string path = TemporaryName(root_ + "/clock");
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return ErrnoStatus(root_, "its clock cannot be read: a file cannot be made there", errno);
+    struct stat st;
+    const int error = ::fstat(fd, &st) == 0 ? 0 : errno;
+    ::close(fd);
+    ::unlink(path.c_str());
+    if (error != 0) return ErrnoStatus(path, "cannot be looked at", error);
+    return ChangeTime(st);
   }
 
   Result<bool> Exists(const std::string& path) const override {
@@ -105,6 +101,40 @@ class LocalStore : public ObjectStore {
   }
 
  private:
+  // Neither a link nor a rename changes a file's modification time; both change this one.
+  static StoreTime ChangeTime(const struct stat& st) {
+    using namespace std::chrono;
+    return StoreTime(seconds(st.st_ctim.tv_sec) + duration_cast<microseconds>(nanoseconds(st.st_ctim.tv_nsec)));
+  }
+
+  Result<std::vector<ObjectInfo>> ListFiles(const std::string& prefix, bool temporary) const {
+    // Walk only the deepest folder that the prefix names in full.
+    size_t slash = prefix.rfind('/');
+    std::string folder = slash == std::string::npos ? root_ : root_ + "/" + prefix.substr(0, slash);
+    std::vector<ObjectInfo> out;
+    std::error_code ec;
+    fs::recursive_directory_iterator it(folder, ec), end;
+    if (ec) {
+      if (ec.value() == ENOENT || ec.value() == ENOTDIR) return out;
+      return ErrnoStatus(folder, "cannot be listed", ec.value());
+    }
+    while (it != end) {
+      const std::string& full = it->path().native();
+      struct stat st;
+      // A file that vanished since the folder was read is not there.
+      if (IsTemporaryName(it->path().filename().native()) == temporary && ::stat(full.c_str(), &st) == 0 &&
+          S_ISREG(st.st_mode)) {
+        std::string path = full.substr(root_.size() + 1);
+        if (path.starts_with(prefix))
+          out.push_back({std::move(path), static_cast<uint64_t>(st.st_size), ChangeTime(st)});
+      }
+      it.increment(ec);
+      if (ec) return ErrnoStatus(folder, "cannot be listed", ec.value());
+    }
+    std::sort(out.begin(), out.end(), [](const ObjectInfo& a, const ObjectInfo& b) { return a.path < b.path; });
+    return out;
+  }
+
   Result<std::string> Full(const std::string& path) const {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
     return root_ + "/" + path;

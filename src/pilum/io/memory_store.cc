@@ -14,7 +14,7 @@ namespace {
 
 class MemoryStore : public ObjectStore {
  public:
-  explicit MemoryStore(std::string name) : name_(std::move(name)) {}
+  MemoryStore(std::string name, StoreClock clock) : name_(std::move(name)), clock_(std::move(clock)) {}
   const std::string& uri() const override { return name_; }
 
   Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {
@@ -24,7 +24,7 @@ class MemoryStore : public ObjectStore {
     auto it = objects_.find(path);
     if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", name_, path);
     if (ctx.stats) ctx.stats->opens += 1;
-    return MakeMemorySource(name_ + path, it->second);
+    return MakeMemorySource(name_ + path, it->second.bytes);
   }
 
   Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
@@ -35,7 +35,7 @@ class MemoryStore : public ObjectStore {
   Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
     std::lock_guard lock(mutex_);
-    return objects_.emplace(path, arrow::Buffer::FromString(std::string(bytes))).second;
+    return objects_.emplace(path, Object{arrow::Buffer::FromString(std::string(bytes)), clock_()}).second;
   }
 
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
@@ -49,7 +49,7 @@ class MemoryStore : public ObjectStore {
     std::lock_guard lock(mutex_);
     std::vector<ObjectInfo> out;
     for (auto it = objects_.lower_bound(prefix); it != objects_.end() && it->first.starts_with(prefix); ++it) {
-      out.push_back({it->first, static_cast<uint64_t>(it->second->size())});
+      out.push_back({it->first, static_cast<uint64_t>(it->second.bytes->size()), it->second.modified});
     }
     return out;
   }
@@ -67,6 +67,13 @@ class MemoryStore : public ObjectStore {
     return Status::OK();
   }
 
+  Result<StoreTime> Now() const override { return clock_(); }
+  // Bytes that were not closed are in their sinks alone.
+  Result<std::vector<ObjectInfo>> ListUnfinished(const std::string&) const override {
+    return std::vector<ObjectInfo>();
+  }
+  Status RemoveUnfinished(const ObjectInfo&) override { return Status::OK(); }
+
  private:
   class Sink : public ByteSink {
    public:
@@ -78,7 +85,7 @@ class MemoryStore : public ObjectStore {
     Status Close() override {
       PILUM_RETURN_NOT_OK(inner_->Close());
       std::lock_guard lock(store_->mutex_);
-      store_->objects_[path_] = bytes_;
+      store_->objects_[path_] = {bytes_, store_->clock_()};
       return Status::OK();
     }
 
@@ -89,15 +96,24 @@ class MemoryStore : public ObjectStore {
     std::unique_ptr<ByteSink> inner_;
   };
 
+  struct Object {
+    BufferPtr bytes;
+    StoreTime modified;
+  };
+
   std::string name_;
+  StoreClock clock_;
   mutable std::mutex mutex_;
-  std::map<std::string, BufferPtr> objects_;
+  std::map<std::string, Object> objects_;
 };
 
 }  // namespace
 
-std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name) {
-  return std::make_shared<MemoryStore>(std::move(name));
+std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name, StoreClock clock) {
+  if (!clock) {
+    clock = [] { return std::chrono::time_point_cast<StoreTime::duration>(std::chrono::system_clock::now()); };
+  }
+  return std::make_shared<MemoryStore>(std::move(name), std::move(clock));
 }
 
 }  // namespace pilum

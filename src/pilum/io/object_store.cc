@@ -21,6 +21,13 @@ std::string PercentDecode(std::string_view s) {
 
 }  // namespace
 
+Result<std::vector<ObjectInfo>> ObjectStore::ListBetween(const std::string& prefix, const std::string& after,
+                                                         const std::string& up_to) const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, List(prefix));
+  std::erase_if(listed, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
+  return listed;
+}
+
 Status CheckObjectPath(std::string_view path) {
   std::string_view rest = path;
   bool bad = path.empty() || path.front() == '/' || path.back() == '/';

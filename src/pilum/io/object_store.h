@@ -2,7 +2,9 @@
 // All calls are thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,9 +14,15 @@
 
 namespace pilum {
 
+// A moment on a store's own clock. Ages are differences of two of them; no other clock ever takes part.
+using StoreTime = std::chrono::sys_time<std::chrono::microseconds>;
+using StoreClock = std::function<StoreTime()>;
+
 struct ObjectInfo {
   std::string path;  // relative to the store's root
   uint64_t size = 0;
+  // When it appeared, or later (S3: Last-Modified; local: when the file's name or content last changed).
+  StoreTime modified{};
 };
 
 class ObjectStore {
@@ -23,7 +31,8 @@ class ObjectStore {
 
   // A plain path, or file:///abs (percent-decoded). Any other scheme is refused by name. Does not touch the disk.
   static Result<std::shared_ptr<ObjectStore>> Open(std::string_view uri);
-  static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:");
+  // `clock`: what Now and modified are told by; empty: the system's.
+  static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:", StoreClock clock = {});
 
   virtual const std::string& uri() const = 0;
   virtual Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path,
@@ -34,8 +43,18 @@ class ObjectStore {
   virtual Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) = 0;
   // The same from a finished local file, which may be moved (it is gone afterwards on true).
   virtual Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) = 0;
-  // All objects whose path starts with `prefix`, sorted by path. A missing folder lists nothing.
+  // All objects whose path starts with `prefix`, sorted by path. A missing folder lists nothing. Where that takes several
+  // requests they are made in the order of the paths, so that what appears meanwhile past the end of one is in a later one.
   virtual Result<std::vector<ObjectInfo>> List(const std::string& prefix) const = 0;
+  // Those of them with after < path <= up_to (an empty `up_to`: to the end).
+  virtual Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
+                                                      const std::string& up_to) const;
+  // The store's clock (S3: the Date of an answer; local: the time of a file just made there). kNotFound: no such store.
+  virtual Result<StoreTime> Now() const = 0;
+  // What writes that never ended left behind: hidden temporary files, incomplete uploads. Their `path` is only for
+  // messages and RemoveUnfinished.
+  virtual Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const = 0;
+  virtual Status RemoveUnfinished(const ObjectInfo& unfinished) = 0;  // OK if it was not there
   virtual Result<bool> Exists(const std::string& path) const = 0;
   virtual Status Remove(const std::string& path) = 0;  // OK if it was not there
 };
