@@ -6,8 +6,6 @@
 #include <arrow/util/bit_run_reader.h>
 #include <arrow/util/float16.h>
 
-#include "pilum/sketch/value_hash.h"
-
 namespace pilum {
 
 Status ColumnCollector::Append(const arrow::Array& given) {
@@ -32,6 +30,16 @@ Status ColumnCollector::Append(const arrow::Array& given) {
     if (open_rows_ == ZoneMap::kChunkRows) CloseChunk();
   }
   return Status::OK();
+}
+
+void ColumnCollector::AddHashes(std::span<const uint64_t> hashes) {
+  if (distinct_.overflowed()) return;
+  for (uint64_t hash : hashes) {
+    uint64_t& recent = recent_[hash >> 56];
+    if (recent == hash) continue;
+    recent = hash;
+    distinct_.Insert(hash);
+  }
 }
 
 void ColumnCollector::CloseChunk() {
@@ -67,22 +75,34 @@ class NullCollector final : public ColumnCollector {
   void FinishBounds() override { bounds_.flags.push_back(0); }
 };
 
-// Values seen a moment ago need no hash again: most columns repeat themselves.
-class RecentWords {
- public:
-  bool Seen(uint64_t v) {
-    Slot& s = slots_[(v * 0x9E3779B97F4A7C15ull) >> 56];
-    if (s.used && s.value == v) return true;
-    s = {v, true};
-    return false;
+struct BytesBounds {
+  bool any = false;
+  std::string low, high;
+  void Add(std::string_view lo, std::string_view hi) {
+    if (!any || lo < low) low = lo;
+    if (!any || hi > high) high = hi;
+    any = true;
   }
-
- private:
-  struct Slot {
-    uint64_t value = 0;
-    bool used = false;
-  };
-  std::array<Slot, 256> slots_;
+  void Widen(const BytesBounds& by) {
+    if (by.any) Add(by.low, by.high);
+  }
+  void PutTo(ZoneMap* z) const {
+    uint8_t flags = any ? ZoneMap::kHasBounds : 0;
+    std::string upper = high.substr(0, ZoneMap::kTextCut);
+    if (any && low.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kLowExact;
+    if (any && high.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kHighExact;
+    if (high.size() > ZoneMap::kTextCut) {  // round up: the next prefix after this one
+      while (!upper.empty() && static_cast<uint8_t>(upper.back()) == 0xFF) upper.pop_back();
+      if (upper.empty()) {
+        flags |= ZoneMap::kNoUpper;
+      } else {
+        upper.back() = static_cast<char>(static_cast<uint8_t>(upper.back()) + 1);
+      }
+    }
+    z->flags.push_back(flags);
+    z->text_lows.push_back(low.substr(0, ZoneMap::kTextCut));
+    z->text_highs.push_back(std::move(upper));
+  }
 };
 
 // What collectors of ordered types share. A Range is the bounds of some values: Widen by another one, PutTo a zone map.
@@ -96,6 +116,12 @@ class BoundsCollector : public ColumnCollector {
     open_ = {};
   }
   void FinishBounds() final { total_.PutTo(&bounds_); }
+  std::optional<std::pair<std::string_view, std::string_view>> extreme_bytes() const final {
+    if constexpr (std::is_same_v<Range, BytesBounds>) {
+      if (total_.any) return std::pair<std::string_view, std::string_view>(total_.low, total_.high);
+    }
+    return std::nullopt;
+  }
 
   Range open_, total_;
 };
@@ -137,16 +163,8 @@ class IntCollector final : public BoundsCollector<IntBounds<T>> {
       high = std::max(high, v);
     }
     this->open_.Widen({true, low, high});
-    if (this->distinct_.overflowed()) return Status::OK();
-    for (int64_t i = begin; i < begin + n; ++i) {
-      const T v = static_cast<T>(array.Value(i));
-      if (!recent_.Seen(static_cast<uint64_t>(v))) this->distinct_.Insert(HashInt(static_cast<Int128>(v)));
-    }
     return Status::OK();
   }
-
- private:
-  RecentWords recent_;
 };
 
 struct FloatBounds {
@@ -192,16 +210,8 @@ class FloatCollector final : public BoundsCollector<FloatBounds> {
     }
     const bool any = nans<n, nan = nans> 0;
     open_.Widen({any, nan, low + 0.0, high + 0.0});  // + 0.0: -0.0 is 0.0
-    if (distinct_.overflowed()) return Status::OK();
-    for (int64_t i = begin; i < begin + n; ++i) {
-      const double v = ValueOf(array, i);
-      if (!recent_.Seen(std::bit_cast<uint64_t>(v))) distinct_.Insert(HashFloat(v));
-    }
     return Status::OK();
   }
-
- private:
-  RecentWords recent_;
 };
 
 template <typename DecimalType>
@@ -246,44 +256,8 @@ class DecimalCollector final : public BoundsCollector<DecimalBounds<DecimalType>
     for (int64_t i = begin; i < begin + n; ++i) {
       const DecimalType v(array.GetValue(i));
       this->open_.Widen({true, v, v});
-      if (this->distinct_.overflowed() || (last_ && *last_ == v)) continue;
-      last_ = v;
-      this->distinct_.Insert(HashDecimal(WideOf(v), this->zones_.scale));
     }
     return Status::OK();
-  }
-
- private:
-  std::optional<DecimalType> last_;
-};
-
-struct BytesBounds {
-  bool any = false;
-  std::string low, high;
-  void Add(std::string_view lo, std::string_view hi) {
-    if (!any || lo < low) low = lo;
-    if (!any || hi > high) high = hi;
-    any = true;
-  }
-  void Widen(const BytesBounds& by) {
-    if (by.any) Add(by.low, by.high);
-  }
-  void PutTo(ZoneMap* z) const {
-    uint8_t flags = any ? ZoneMap::kHasBounds : 0;
-    std::string upper = high.substr(0, ZoneMap::kTextCut);
-    if (any && low.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kLowExact;
-    if (any && high.size() <= ZoneMap::kTextCut) flags |= ZoneMap::kHighExact;
-    if (high.size() > ZoneMap::kTextCut) {  // round up: the next prefix after this one
-      while (!upper.empty() && static_cast<uint8_t>(upper.back()) == 0xFF) upper.pop_back();
-      if (upper.empty()) {
-        flags |= ZoneMap::kNoUpper;
-      } else {
-        upper.back() = static_cast<char>(static_cast<uint8_t>(upper.back()) + 1);
-      }
-    }
-    z->flags.push_back(flags);
-    z->text_lows.push_back(low.substr(0, ZoneMap::kTextCut));
-    z->text_highs.push_back(std::move(upper));
   }
 };
 
@@ -304,12 +278,6 @@ class BytesCollector final : public BoundsCollector<BytesBounds> {
       if (v > high) high = v;
     }
     open_.Add(low, high);
-    if (distinct_.overflowed()) return Status::OK();
-    const bool is_text = zones_.domain == Domain::kText;
-    for (int64_t i = begin; i < begin + n; ++i) {
-      const std::string_view v = array.GetView(i);
-      distinct_.Insert(is_text ? HashText(v) : HashBinary(v));
-    }
     return Status::OK();
   }
 };
@@ -319,8 +287,8 @@ class BytesCollector final : public BoundsCollector<BytesBounds> {
 // Feeds each dictionary entry that a chunk uses to its value type's collector, once a chunk.
 class DictionaryCollector final : public ColumnCollector {
  public:
-  explicit DictionaryCollector(std::unique_ptr<ColumnCollector> values)
-      : ColumnCollector(0), values_(std::move(values)) {
+  DictionaryCollector(std::unique_ptr<ColumnCollector> values, uint64_t cap)
+      : ColumnCollector(cap), values_(std::move(values)) {
     zones_ = values_->zones_;
   }
 
@@ -351,6 +319,9 @@ class DictionaryCollector final : public ColumnCollector {
     values_->CloseBounds();
     zones_.flags.push_back(values_->zones_.flags.back());
   }
+  std::optional<std::pair<std::string_view, std::string_view>> extreme_bytes() const override {
+    return values_->extreme_bytes();
+  }
   void FinishBounds() override {
     const auto nulls = std::move(zones_.nulls);
     const uint64_t rows = zones_.num_rows;
@@ -366,8 +337,6 @@ class DictionaryCollector final : public ColumnCollector {
     bounds_.num_rows = shape.num_rows;
     bounds_.chunk_rows = shape.chunk_rows;
     bounds_.nulls = shape.nulls;
-    distinct_ = std::move(values_->distinct_);
-    distinct_.Flush();
   }
 
  private:
@@ -428,7 +397,7 @@ std::unique_ptr<ColumnCollector> ColumnCollector::Make(const arrow::DataType& ty
       // Values that are dictionaries or extensions again are not told apart; no file holds such.
       if (!IsNormalizable(value_type) || value_type.id() == Type::DICTIONARY || value_type.id() == Type::EXTENSION)
         break;
-      return std::make_unique<DictionaryCollector>(Make(value_type, cap));
+      return std::make_unique<DictionaryCollector>(Make(value_type, cap), cap);
     }
     default: break;
   }

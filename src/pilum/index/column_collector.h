@@ -1,9 +1,14 @@
-// What one column says about itself while its rows stream by: zones, whole-part bounds and distinct hashes. Used by
+// What one column says about itself while its rows stream by: zones, whole-part bounds and distinct hashes (hashed by
+// ColumnStats, once for all). Used by
 // SidecarBuilder; one a column (or struct leaf). Not thread-safe. The result depends on the rows, not on their
 // batching.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <arrow/type_fwd.h>
 
@@ -18,16 +23,21 @@ class ColumnCollector {
   static std::unique_ptr<ColumnCollector> Make(const arrow::DataType& type, uint64_t distinct_cap);
   virtual ~ColumnCollector() = default;
 
-  Status Append(const arrow::Array& array);  // the type it was made for; extension arrays too
-  void Finish();                             // no more rows
+  Status Append(const arrow::Array& array);          // the type it was made for; extension arrays too
+  void AddHashes(std::span<const uint64_t> hashes);  // of all values that are not NULL (sketch/value_hash.h)
+  void Finish();                                     // no more rows
 
   const ZoneMap& zones() const { return zones_; }    // after Finish
   const ZoneMap& bounds() const { return bounds_; }  // after Finish: one chunk
   const DistinctSet& distinct() const { return distinct_; }
+  // Of text and binary: the least and the greatest, whole. After Finish; absent where there is no value.
+  virtual std::optional<std::pair<std::string_view, std::string_view>> extreme_bytes() const { return std::nullopt; }
   bool is_ordered() const { return zones_.domain != Domain::kNone; }
 
  protected:
-  explicit ColumnCollector(uint64_t distinct_cap) : distinct_(distinct_cap) {}
+  explicit ColumnCollector(uint64_t distinct_cap) : distinct_(distinct_cap) {
+    for (uint64_t i = 0; i < recent_.size(); ++i) recent_[i] = ~(i << 56);  // none that belongs there
+  }
   friend class DictionaryCollector;
 
   // Slots [begin, begin + n), none of them NULL, all inside the open chunk.
@@ -43,6 +53,8 @@ class ColumnCollector {
 
  private:
   void CloseChunk();
+
+  std::array<uint64_t, 256> recent_;  // by the upper byte: most columns repeat themselves
 };
 
 }  // namespace pilum

@@ -5,38 +5,12 @@
 #include <arrow/type_traits.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/sketch/array_hash.h"
 #include "pilum/sketch/array_numbers.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
 namespace {
-
-template <typename ArrayType>
-bool Range(const arrow::Array& given, std::string_view* low, std::string_view* high) {
-  const auto& array = static_cast<const ArrayType&>(given);
-  bool any = false;
-  for (int64_t i = 0; i < array.length(); ++i) {
-    if (array.IsNull(i)) continue;
-    const std::string_view v = array.GetView(i);
-    if (!any || v < *low) *low = v;
-    if (!any || v > *high) *high = v;
-    any = true;
-  }
-  return any;
-}
-
-bool BytesRange(const arrow::Array& a, std::string_view* low, std::string_view* high) {
-  switch (a.type_id()) {
-    case arrow::Type::STRING: return Range<arrow::StringArray>(a, low, high);
-    case arrow::Type::LARGE_STRING: return Range<arrow::LargeStringArray>(a, low, high);
-    case arrow::Type::STRING_VIEW: return Range<arrow::StringViewArray>(a, low, high);
-    case arrow::Type::BINARY: return Range<arrow::BinaryArray>(a, low, high);
-    case arrow::Type::LARGE_BINARY: return Range<arrow::LargeBinaryArray>(a, low, high);
-    case arrow::Type::BINARY_VIEW: return Range<arrow::BinaryViewArray>(a, low, high);
-    case arrow::Type::FIXED_SIZE_BINARY: return Range<arrow::FixedSizeBinaryArray>(a, low, high);
-    default: return false;
-  }
-}
 
 void AppendText(std::string_view text, std::string* out) {
   AppendLE(out, static_cast<uint32_t>(text.size()));
@@ -100,31 +74,28 @@ ColumnStats ColumnStats::AllNull(const arrow::DataType& type, uint64_t rows) {
   return s;
 }
 
-Status ColumnStats::Update(const arrow::Array& array) {
+Status ColumnStats::Update(const arrow::Array& array, const std::function<void(std::span<const uint64_t>)>& hashes) {
   rows_ += static_cast<uint64_t>(array.length());
   if (!ordered_) {
     nulls_ += static_cast<uint64_t>(array.ComputeLogicalNullCount());
     return Status::OK();
   }
+  uint64_t values = 0;
+  PILUM_RETURN_NOT_OK(VisitHashes(array, 0, [&](const HashBlock& block) {  // 0: of both sketches, and of Bloom filters
+    values += block.hashes.size();
+    distinct_->InsertSeeded(block.hashes);
+    top_->Count(block);
+    hashes(block.hashes);
+  }));
+  nulls_ += static_cast<uint64_t>(array.length()) - values;
+  PILUM_RETURN_NOT_OK(top_->KeepValues(array));
+  if (!moments_) return Status::OK();
   PILUM_ASSIGN_OR_RETURN(auto plain, PlainArray(array));
-  nulls_ += static_cast<uint64_t>(plain->null_count());
-  if (moments_) {
-    PILUM_RETURN_NOT_OK(moments_->Update(*plain));
-  } else {
-    PILUM_RETURN_NOT_OK(UpdateExtremes(*plain));
-  }
-  PILUM_RETURN_NOT_OK(distinct_->Update(*plain));
-  PILUM_RETURN_NOT_OK(top_->Update(*plain));
+  PILUM_RETURN_NOT_OK(moments_->Update(*plain));
   return quantiles_ ? quantiles_->Update(*plain) : Status::OK();
 }
 
-Status ColumnStats::UpdateExtremes(const arrow::Array& array) {
-  std::string_view low, high;
-  if (BytesRange(array, &low, &high)) Widen(low, high);
-  return Status::OK();
-}
-
-void ColumnStats::Widen(std::string_view low, std::string_view high) {
+void ColumnStats::WidenExtremes(std::string_view low, std::string_view high) {
   if (extremes_lost_ || low.size() > kMaxExtremeBytes || high.size() > kMaxExtremeBytes) {
     extremes_lost_ = true;
     low_.reset();
@@ -152,7 +123,7 @@ Status ColumnStats::Merge(const ColumnStats& other) {
     next.low_.reset();
     next.high_.reset();
   } else if (other.low_) {
-    next.Widen(other.low_->as_bytes(), other.high_->as_bytes());
+    next.WidenExtremes(other.low_->as_bytes(), other.high_->as_bytes());
   }
   *this = std::move(next);
   return Status::OK();
@@ -182,7 +153,7 @@ Status ColumnStats::ParseCounts(std::string_view bytes, std::string_view source)
       low > high) {
     return Corrupt(source, "statistics", "counts that contradict themselves");
   }
-  if (has_extremes) Widen(low, high);
+  if (has_extremes) WidenExtremes(low, high);
   return Status::OK();
 }
 

@@ -3,8 +3,10 @@
 // thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,8 +27,11 @@ class ColumnStats {
   // Of no rows. Any type: those without a normal form are counted only.
   static ColumnStats Make(const arrow::DataType& type);
   static ColumnStats AllNull(const arrow::DataType& type, uint64_t rows);
-  // An array of the type it was made for.
-  Status Update(const arrow::Array& array);
+  // An array of the type it was made for. `hashes` is given those of all values that are not NULL, in row order
+  // (sketch/value_hash.h), so that nobody hashes them again. Extremes of text and binary are left to the caller, who looks for
+  // bounds anyway: WidenExtremes.
+  Status Update(const arrow::Array& array, const std::function<void(std::span<const uint64_t>)>& hashes);
+  void WidenExtremes(std::string_view low, std::string_view high);
   // kUsage: columns of another kind (params are named); this is unchanged then.
   Status Merge(const ColumnStats& other);
 
@@ -50,8 +55,6 @@ class ColumnStats {
                                           std::string_view source);
 
  private:
-  Status UpdateExtremes(const arrow::Array& array);
-  void Widen(std::string_view low, std::string_view high);
   std::string CountsBytes() const;
   Status ParseCounts(std::string_view bytes, std::string_view source);
 

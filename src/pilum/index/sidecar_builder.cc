@@ -92,8 +92,10 @@ Status SidecarBuilder::Append(const arrow::RecordBatch& batch) {
 }
 
 Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
-  PILUM_RETURN_NOT_OK(columns_[at].collector->Append(array));
-  PILUM_RETURN_NOT_OK(columns_[at].stats.Update(array));
+  ColumnCollector& collector = *columns_[at].collector;
+  PILUM_RETURN_NOT_OK(collector.Append(array));
+  PILUM_RETURN_NOT_OK(
+      columns_[at].stats.Update(array, [&](std::span<const uint64_t> hashes) { collector.AddHashes(hashes); }));
   const std::vector<size_t>& children = columns_[at].children;
   if (children.empty()) return Status::OK();
   const auto& parent = static_cast<const arrow::StructArray&>(array);
@@ -107,7 +109,10 @@ Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
 
 Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored, const Hash128& part_hash) {
   const SidecarIdentity identity{SchemaDescriptorHash(stored), part_hash, num_rows_};
-  for (Column& c : columns_) c.collector->Finish();
+  for (Column& c : columns_) {
+    c.collector->Finish();
+    if (auto extremes = c.collector->extreme_bytes()) c.stats.WidenExtremes(extremes->first, extremes->second);
+  }
 
   SidecarWriter index;
   for (const Column& c : columns_) index.Add({c.path}, SectionFamily::kZones, c.collector->zones().ToBytes());

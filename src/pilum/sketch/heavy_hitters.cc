@@ -86,7 +86,12 @@ void HeavyHitters::Reduce() {
   Rebuild(*at, table_.size());
 }
 
+void HeavyHitters::Count(const HashBlock& block) {
+  for (size_t i = 0; i < block.hashes.size(); ++i) Count(block.hashes[i], block.row(i));
+}
+
 Status HeavyHitters::KeepValues(const arrow::Array& array) {
+  if (used_ == 0) return Status::OK();
   const int32_t scale = ScaleOf(*array.type());
   for (Counter& c : table_) {
     if (c.count == 0 || c.row < 0) continue;
@@ -102,10 +107,7 @@ Status HeavyHitters::KeepValues(const arrow::Array& array) {
 
 Status HeavyHitters::Update(const arrow::Array& array) {
   if (total_ + static_cast<uint64_t>(array.length()) > kMaxRows) return UsageError("HeavyHitters: more than 2^62 rows");
-  const Status read = VisitHashes(array, params_.seed, [this](const HashBlock& block) {
-    for (size_t i = 0; i < block.hashes.size(); ++i) Count(block.hashes[i], block.row(i));
-  });
-  if (used_ == 0) return read;
+  const Status read = VisitHashes(array, params_.seed, [this](const HashBlock& block) { Count(block); });
   const Status kept = KeepValues(array);
   return read.ok() ? kept : read;
 }

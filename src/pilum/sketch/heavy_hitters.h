@@ -33,6 +33,10 @@ class HeavyHitters {
 
   static Result<HeavyHitters> Empty(const Params& params);
   Status Update(const arrow::Array& array);
+  // Update in two steps, for who hashes once for several sketches: every block of VisitHashes(array, params().seed), then
+  // the array. At most 2^62 rows in all.
+  void Count(const HashBlock& block);
+  Status KeepValues(const arrow::Array& array);
   Status Merge(const HeavyHitters& other);
   std::string ToBytes() const;
   static Result<HeavyHitters> FromBytes(std::string_view bytes, std::string_view source);
@@ -40,6 +44,7 @@ class HeavyHitters {
 
   uint64_t total() const { return total_; }  // rows counted
   uint64_t error() const { return error_; }  // the most by which any count may be too low; 0: all are exact
+  uint64_t memory() const { return table_.capacity() * sizeof(Counter) + used_ * 32; }  // bytes held, about
   // At most n, the largest first (ties by hash bytes). Every value of more than error() rows is among all of them.
   std::vector<Item> Top(uint64_t n) const;
 
@@ -56,7 +61,6 @@ class HeavyHitters {
   void Add(Counter from);
   void Rebuild(uint64_t floor, size_t slots);
   void Reduce();
-  Status KeepValues(const arrow::Array& array);
   std::vector<const Counter*> Sorted() const;  // by hash
 
   Params params_;

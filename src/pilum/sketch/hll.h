@@ -23,7 +23,8 @@ class Hll {
 
   static Result<Hll> Empty(const Params& params);
   Status Update(const arrow::Array& array);
-  void Insert(uint64_t hash);  // a value's hash (value_hash.h), before the seed
+  void Insert(uint64_t hash);                           // a value's hash (value_hash.h), before the seed
+  void InsertSeeded(std::span<const uint64_t> hashes);  // as VisitHashes gives them for params().seed
   Status Merge(const Hll& other);
   std::string ToBytes() const;
   static Result<Hll> FromBytes(std::string_view bytes, std::string_view source);
@@ -33,6 +34,7 @@ class Hll {
   Estimate Count() const;
   double StandardError() const;  // relative: 1.04 / sqrt(2^p) once dense, far less while sparse
   bool sparse() const { return registers_.empty(); }
+  uint64_t memory() const { return table_.capacity() * 4 + registers_.capacity(); }  // bytes held
 
  private:
   explicit Hll(const Params& params) : params_(params) {}
@@ -43,7 +45,6 @@ class Hll {
   void GrowTable();
   void MakeDense();
   void InsertDense(std::span<const uint64_t> hashes);
-  void InsertSeeded(std::span<const uint64_t> hashes);
   std::vector<uint32_t> SortedEntries() const;
 
   Params params_;

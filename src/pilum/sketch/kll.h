@@ -33,6 +33,11 @@ class Kll {
   const Params& params() const { return params_; }
 
   uint64_t count() const { return n_; }
+  uint64_t memory() const {  // bytes held
+    uint64_t keys = 0;
+    for (const auto& level : levels_) keys += level.capacity() + sizeof(level) / sizeof(int64_t);
+    return keys * sizeof(int64_t);
+  }
   // Rank error in share of the rows that one answer keeps to with 99 % (measured: docs/formats/sketches.md).
   double RankError() const;
   static double RankErrorOf(uint32_t k);  // of more than k rows
