@@ -240,5 +240,55 @@ TEST(WildStore, W80BigInLists) {
   }
 }
 
+// NaN, -0.0, long texts and raw bytes in zones and filters (duckdb#23944, #23829, #22538, #23728).
+TEST(WildStore, W57ZonesAndFilters) {
+  arrow::DoubleBuilder floats;
+  for (int i = 0; i < 4000; ++i) ASSERT_TRUE(floats.Append(i % 4 == 1 ? std::nan("") : i == 6 ? -0.0 : i + 1.0).ok());
+  auto store = StoreOf("f", floats.Finish().ValueOrDie(), 1500);
+  for (bool use_index : {true, false}) {
+    EXPECT_EQ(Matching(*store, "f = 'NaN'", use_index).size(), 1000u);
+    EXPECT_EQ(Matching(*store, "f = 0.0", use_index), (Ids{6}));
+    EXPECT_EQ(Matching(*store, "f = -0.0", use_index), (Ids{6}));
+    EXPECT_EQ(Matching(*store, "f > 3999", use_index).size(), 1001u) << "4000, and NaN, the greatest";
+  }
+  std::vector<std::string> texts;
+  for (int i = 0; i < 2048; ++i) texts.push_back(fmt::format("a12{:0>100}", i));
+  texts.push_back("A123456789");
+  store = StoreOf("s", Texts(texts), 700);
+  for (bool use_index : {true, false}) {
+    EXPECT_EQ(Matching(*store, "s > 'a12'", use_index).size(), 2048u);
+    EXPECT_EQ(Matching(*store, "s < 'a'", use_index), (Ids{2048}));
+    EXPECT_EQ(Matching(*store, "s = '" + texts[700] + "'", use_index), (Ids{700}));
+  }
+  arrow::BinaryBuilder bytes;
+  for (const char* v : {"\xFF", "\xFE\xFF", "a"}) ASSERT_TRUE(bytes.Append(v).ok());
+  ASSERT_TRUE(bytes.Append(std::string("\xFF\0", 2)).ok());
+  ExpectRows("b", bytes.Finish().ValueOrDie(),
+             {{"b = X'ff00'", {3}}, {"b > X'ff'", {3}}, {"b >= X'ff'", {0, 3}}, {"b < X'ff'", {1, 2}}});
+}
+
+// A sidecar of a kind that is not known here stays (amoro#1959, trino#19965), whatever is put or checked beside it.
+TEST(WildStore, W110UnknownSidecarsAreKept) {
+  auto objects = ObjectStore::Memory();
+  auto store = PartStore::OpenIn(objects, "d").ValueOrDie();
+  ReadContext ctx;
+  auto put = [&](const std::string& json) {
+    auto batch =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("x", arrow::int64())}), 1, {Json(arrow::int64(), json)});
+    ASSERT_TRUE(store->Put(*arrow::RecordBatchReader::Make({batch}).ValueOrDie(), {}, ctx).ok());
+  };
+  put("[1]");
+  const std::string part = store->List(ctx).ValueOrDie()[0].name;
+  std::vector<std::string> foreign = {"d/side/" + part + ".lance.peer", "d/side/0000.lance.sketch", "d/side/note.txt"};
+  for (const std::string& path : foreign) {
+    auto sink = objects->Create(path).ValueOrDie();
+    ASSERT_TRUE(sink->Write("theirs", 6).ok() && sink->Close().ok());
+  }
+  put("[2]");
+  EXPECT_TRUE(store->Check(ctx).ok());
+  for (const std::string& path : foreign) EXPECT_TRUE(objects->Exists(path).ValueOrDie()) << path;
+  EXPECT_EQ(store->OpenSnapshot(true, ctx).ValueOrDie()->units().size(), 2u);
+}
+
 }  // namespace
 }  // namespace pilum
