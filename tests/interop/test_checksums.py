@@ -46,8 +46,33 @@ def test_a_flipped_bit(path):
     for verify in (True, "all"):
         with pytest.raises(pilum.CorruptError, match="column 'a' page 0 .*do not agree with their checksum"):
             LanceFileReader(path, verify=verify).read_all().to_table()
+        with pytest.raises(pilum.CorruptError, match="column 'a' page 0 .*do not agree with their checksum"):
+            pilum.query(path, "SELECT * FROM t", verify=verify).to_table()
+    assert not pilum.query(path, "SELECT * FROM t", verify=False).to_table().equals(want)
+    with pytest.raises(ValueError):
+        pilum.query(path, "SELECT * FROM t", verify="some")
     assert LanceFileReader(path, columns=["s"]).read_all().to_table() == want.select(["s"])
     faults = LanceFileReader(path).check()
     assert len(faults) == 1 and "column 'a' page 0 (rows 0 to " in faults[0]
     with pytest.raises(ValueError):
         LanceFileReader(path, verify="some")
+
+
+def test_a_store_is_asked_with_and_without(tmp_path):
+    store = pilum.store.open(tmp_path / "s" / "d")
+    store.put(pa.table({"a": pa.array(range(5000), pa.int64()), "b": pa.array([i * 7919 % 4096 for i in range(5000)], pa.int64())}))
+    part = next((tmp_path / "s" / "d").rglob("*.lance"))
+    page = LanceFileReader(part).metadata().columns[1].pages[0]
+    largest = max(page.buffers, key=lambda b: b.size)
+    bytes_ = bytearray(part.read_bytes())
+    bytes_[largest.position + largest.size // 2] ^= 4
+    part.chmod(0o644)
+    part.write_bytes(bytes_)
+    for verify in (False, True, "all", False):  # in any order over one open store
+        if verify:
+            with pytest.raises(pilum.CorruptError, match="do not agree with their checksum"):
+                store.query("SELECT SUM(b) FROM t", verify=verify).to_table()
+        else:
+            assert store.query("SELECT SUM(b) FROM t", verify=verify).to_table().num_rows == 1
+    with pytest.raises(ValueError):
+        store.query("SELECT * FROM t", verify="some")

@@ -67,6 +67,17 @@ def test_groups(ask):
     assert rows(ask(FRUIT, "SELECT kind FROM t WHERE n > 100 GROUP BY kind")) == []
 
 
+def test_aliases_in_having_and_order(ask):
+    one = lambda sql: rows(ask(FRUIT, sql))
+    assert one("SELECT kind, COUNT(*) AS c FROM t GROUP BY kind HAVING c > 1 ORDER BY -c, kind") == [("apple", 3), ("pear", 2)]
+    assert one("SELECT COUNT(*) AS c FROM t HAVING c > 100 OR c IS NULL") == []
+    assert one("SELECT kind AS n, COUNT(*) FROM t GROUP BY kind HAVING COUNT(n) > 1 ORDER BY 1") == [("apple", 3)], "a column wins"
+    with pytest.raises(pilum.QueryError, match="no column 'x'"):
+        one("SELECT COUNT(*) + x AS x FROM t HAVING x > 1")
+    with pytest.raises(pilum.QueryError, match="at 41: there is no column 'c'"):
+        one("SELECT kind, n AS c FROM t WHERE kind < c")
+
+
 def test_order_limit_distinct(ask):
     assert rows(ask(FRUIT, "SELECT kind, n FROM t ORDER BY n DESC, kind LIMIT 3")) == [(None, 7), ("apple", 3), ("apple", 3)]
     assert rows(ask(FRUIT, "SELECT n FROM t ORDER BY n NULLS FIRST LIMIT 2 OFFSET 1")) == [(-5,), (0,)]
@@ -111,6 +122,42 @@ def test_no_value_is_an_error_in_select_and_null_in_having(ask):
         ask(pa.table({"x": [2**63 - 1, 1]}), "SELECT SUM(x) FROM t")
     big = pa.table({"x": [2**63 - 1, 1]})
     assert rows(ask(big, "SELECT SUM(CAST(x AS decimal(38, 0))), AVG(x) FROM t")) == [(decimal.Decimal(2**63), 2.0**62)]
+
+
+def test_no_value_inside_an_aggregate_of_having_is_null(ask):
+    big = pa.table({"k": ["a", "a", "b", "c", "c"], "x": [2**63 - 1, 1, 5, None, 2**63 - 1], "z": [0, 1, 1, 1, 1]})
+    having = lambda h: [k for (k,) in rows(ask(big, f"SELECT k FROM t GROUP BY k HAVING {h} ORDER BY k"))]
+    assert having("SUM(x + 1) = 2") == ["a"], "the row that overflows is left out, as a row of WHERE is"
+    assert having("SUM(x) > 0") == ["b", "c"], "a sum that overflows is NULL"
+    assert having("COUNT(1 / z) = 1") == ["a", "b"]
+    assert having("COUNT(1 / 0) = 0") == ["a", "b", "c"]
+    assert having("MIN(CAST(k AS int)) IS NULL") == ["a", "b", "c"]
+    for sql in ("SELECT SUM(x + 1) FROM t GROUP BY k HAVING SUM(x + 1) = 2",
+                "SELECT k FROM t GROUP BY k HAVING SUM(x + 1) = 2 ORDER BY SUM(x + 1)"):
+        with pytest.raises(pilum.QueryError, match="has no value for 9223372036854775807, 1"):
+            ask(big, sql)
+    huge = pa.table({"d": pa.array([decimal.Decimal("9" * 38)] * 2 + [decimal.Decimal(1)], pa.decimal128(38, 0)), "k": [1, 1, 2]})
+    assert rows(ask(huge, "SELECT k FROM t GROUP BY k HAVING SUM(d) > 0")) == [(2,)]
+    with pytest.raises(pilum.QueryError, match="overflows"):
+        ask(huge, "SELECT SUM(d) FROM t")
+
+
+def test_and_or_ask_from_left_to_right_in_select(ask):
+    """The right side is asked of the rows that the left leaves open, whatever the batches and the other rows are."""
+    table = pa.table({"n": pa.array([3, 0, -5, None, 0, 3] * 50, pa.int64())})
+    for chunk in (1, 3, 300):
+        for size in (1, 7, 1000):
+            one = lambda sql: [r for (r,) in rows(ask(table, sql, chunk=chunk, batch_size=size))][:6]
+            assert one("SELECT n <> 0 AND 12 / n > 1 FROM t") == [True, False, False, None, False, True]
+            assert one("SELECT n = 0 OR 12 / n > 1 FROM t") == [True, True, False, None, True, True]
+            assert one("SELECT NOT (n = 0 OR n IS NULL) AND (n = 3 OR 12 / n > 1) FROM t") == [True, False, False, False, False, True]
+            for sql in ("SELECT 12 / n > 1 AND n <> 0 FROM t", "SELECT n < 1 AND 12 / n > 1 FROM t"):
+                with pytest.raises(pilum.QueryError, match=r"\(12 / n\) has no value for 12, 0"):
+                    one(sql)
+            # In WHERE a row without a value is NULL, and no order of the parts shows.
+            wanted = [(3,), (3,)] * 50
+            assert rows(ask(table, "SELECT n FROM t WHERE 12 / n > 1 AND n <> 0", chunk=chunk, batch_size=size)) == wanted
+            assert rows(ask(table, "SELECT n FROM t WHERE n <> 0 AND 12 / n > 1", chunk=chunk, batch_size=size)) == wanted
 
 
 def test_types_that_are_counted_only(ask):
@@ -189,7 +236,9 @@ def test_duckdb_agrees(budget, tmp_path):
             select = [f"{k} AS k{at}" for at, k in enumerate(keys)] + [f"{exact(rng, table)} AS a{at}" for at in range(rng.randint(1, 3))]
             sql = f"SELECT {', '.join(select)} FROM t"
             if rng.random() < 0.4:
-                sql += " WHERE " + rng.choice(["i > 0", "s = 'a'", "f < 1", "b", "i IS NULL", "d BETWEEN -1 AND 2"])
+                sql += " WHERE " + rng.choice([
+                    "i > 0", "s = 'a'", "f < 1", "b", "i IS NULL", "d BETWEEN -1 AND 2", "s LIKE '%a%' AND i > 0 AND b",
+                    "s LIKE 'a%' OR (i < 0 AND d > 0) OR b", "NOT (b AND i % 3 = 1) AND f < 1", "(b OR i > 1) AND (s IS NULL OR s <> 'zz')"])
             if keys:
                 sql += " GROUP BY " + ", ".join(keys)
                 if rng.random() < 0.3:

@@ -228,6 +228,7 @@ class TableUnderTest {
     QueryOptions options;
     options.use_index = use_index;
     options.limits.rows = rng_.Pick(std::vector<uint64_t>{1, 7, 1000, 16384});
+    options.statistics_after = rng_.Pick(std::vector<uint64_t>{0, 20, 1 << 16});
     std::shared_ptr<QueryResult> result =
         Must(RunQuery(snapshot, Must(BindQuery(sql_, *snapshot, {}), "bind"), options, {}), "run");
     std::vector<int64_t> got;

@@ -74,6 +74,7 @@ void PrintStats(const QueryCounts& c, const Session& session) {
   j["rows_candidate"] = c.rows_candidate;
   j["rows_certain"] = c.rows_certain;
   j["rows_rechecked"] = c.rows_rechecked;
+  j["evaluations"] = c.evaluations;
   j["rows_matched"] = c.rows_matched;
   j["rows_returned"] = c.rows_returned;
   j["rows_decoded"] = rows_decoded;

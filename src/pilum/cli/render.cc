@@ -11,6 +11,7 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include "pilum/cli/common.h"
 #include "pilum/ingest/value_text.h"
@@ -170,7 +171,24 @@ Status Grid::Finish() {
                            Plural(columns_.size() - shown_, "more column")));
 }
 
-TableRenderer::TableRenderer(const arrow::Schema& schema, GridStyle style) : grid_(ColumnsOf(schema), style) {}
+namespace {
+
+// "n: approximate, off by at most 3.185 % of the count (95 % sure)", from what the query says in the field's metadata.
+std::string BoundText(const arrow::Field& field) {
+  if (!field.HasMetadata()) return "";
+  const auto bound = field.metadata()->Get("pilum:error_bound"), sure = field.metadata()->Get("pilum:confidence");
+  if (!bound.ok() || !sure.ok()) return "";
+  const size_t space = bound->find(' ');
+  return fmt::format("{}: approximate, off by at most {:.4g} %{} ({:g} % sure)\n", field.name(),
+                     100 * std::atof(bound->c_str()), space == std::string::npos ? "" : bound->substr(space),
+                     100 * std::atof(sure->c_str()));
+}
+
+}  // namespace
+
+TableRenderer::TableRenderer(const arrow::Schema& schema, GridStyle style) : grid_(ColumnsOf(schema), style) {
+  for (const auto& field : schema.fields()) notes_ += BoundText(*field);
+}
 
 Status TableRenderer::Write(const arrow::RecordBatch& batch) {
   for (int64_t i = 0; i < batch.num_rows(); ++i) {
@@ -192,7 +210,7 @@ Status TableRenderer::Write(const arrow::RecordBatch& batch) {
 
 Status TableRenderer::Close() {
   PILUM_RETURN_NOT_OK(grid_.Finish());
-  return Print(Plural(rows_, "row") + "\n");
+  return Print(Plural(rows_, "row") + "\n" + notes_);
 }
 
 }  // namespace pilum::cli

@@ -48,7 +48,7 @@ class Grid {
   bool settled_ = false;
 };
 
-// Record batches into a Grid, with "N rows" below.
+// Record batches into a Grid, with "N rows" below, and how far off the approximate columns may be.
 class TableRenderer {
  public:
   TableRenderer(const arrow::Schema& schema, GridStyle style);
@@ -57,6 +57,7 @@ class TableRenderer {
 
  private:
   Grid grid_;
+  std::string notes_;
   uint64_t rows_ = 0;
 };
 

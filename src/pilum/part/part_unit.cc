@@ -270,7 +270,7 @@ std::string PartUnit::index_note() const {
 
 Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) const {
   std::lock_guard lock(mutex_);
-  if (reader_) return reader_;
+  if (reader_ && (reader_verifies_ || ctx.verify == Verify::kOff)) return reader_;
   PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part_.file.path, ctx));
   PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
   if (reader->num_rows() != part_.num_rows ||
@@ -279,6 +279,7 @@ Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) con
                    "it is not what its prune header describes; remove the header, the part is whole without");
   }
   reader_ = std::move(reader);
+  reader_verifies_ = ctx.verify != Verify::kOff;
   return reader_;
 }
 

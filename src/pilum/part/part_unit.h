@@ -54,6 +54,7 @@ class PartUnit final : public Unit {
   const bool use_index_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const FileReader> reader_;
+  mutable bool reader_verifies_ = true;  // it was opened with its checksums
   mutable Lazy index_, stats_;
   mutable std::string note_;
 };

@@ -89,6 +89,7 @@ class PyQueryResult {
     out["rows_candidate"] = counts.rows_candidate;
     out["rows_certain"] = counts.rows_certain;
     out["rows_rechecked"] = counts.rows_rechecked;
+    out["evaluations"] = counts.evaluations;
     out["rows_matched"] = counts.rows_matched;
     out["rows_returned"] = counts.rows_returned;
     out["notes"] = nb::list();
@@ -116,7 +117,7 @@ class PySnapshot {
 
   std::shared_ptr<PyQueryResult> Query(const std::string& sql, nb::handle params, bool use_index,
                                        std::optional<double> timeout, std::optional<uint64_t> batch_rows,
-                                       std::optional<uint64_t> memory_limit) const {
+                                       std::optional<uint64_t> memory_limit, Verify verify) const {
     Params values = ParamsFromPython(params);
     QueryOptions options;
     options.use_index = use_index;
@@ -126,6 +127,7 @@ class PySnapshot {
     auto state = std::make_shared<QueryState>();
     state->snapshot = snapshot_;
     ReadContext ctx = MakeContext(&state->stats, state->stop, timeout);
+    ctx.verify = verify;
     Check(WithoutGil([&]() -> Status {
       PILUM_ASSIGN_OR_RETURN(auto bound, BindQuery(sql, *snapshot_, values));
       PILUM_ASSIGN_OR_RETURN(state->result, RunQuery(snapshot_, std::move(bound), options, ctx));
@@ -206,8 +208,9 @@ class PyPartStore {
   std::shared_ptr<PartStore> store_;
 };
 
-std::shared_ptr<PySnapshot> OpenFile(const std::string& path) {
+std::shared_ptr<PySnapshot> OpenFile(const std::string& path, Verify verify) {
   ReadContext ctx;
+  ctx.verify = verify;
   ctx.threads = DefaultThreads();
   return Unwrap(WithoutGil([&]() -> Result<std::shared_ptr<PySnapshot>> {
     PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
@@ -231,7 +234,8 @@ void BindStore(nb::module_& m) {
       .def_prop_ro("num_units", &PySnapshot::num_units)
       .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(),
            nb::arg("use_index") = true, nb::arg("timeout").none() = nb::none(),
-           nb::arg("batch_size").none() = nb::none(), nb::arg("memory_limit").none() = nb::none());
+           nb::arg("batch_size").none() = nb::none(), nb::arg("memory_limit").none() = nb::none(),
+           nb::arg("verify") = Verify::kReads);
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
       .def_static("open", &PyPartStore::Open, nb::arg("uri"))
@@ -242,7 +246,7 @@ void BindStore(nb::module_& m) {
       .def("parts", &PyPartStore::Parts)
       .def("check", &PyPartStore::CheckAll);
 
-  m.def("open_file_snapshot", &OpenFile, nb::arg("path"));
+  m.def("open_file_snapshot", &OpenFile, nb::arg("path"), nb::arg("verify") = Verify::kReads);
 }
 
 }  // namespace pilum::python

@@ -83,7 +83,10 @@ Result<BoolPtr> Binder::BindChain(const Expr& e) {
   std::vector<BoolPtr> children;
   children.reserve(e.args.size());
   for (const auto& arg : e.args) {
+    const size_t before = columns_.size();
     PILUM_ASSIGN_OR_RETURN(BoolPtr child, BindBool(*arg));
+    if (e.kind == Expr::Kind::kAnd)
+      columns_of_[child->node()] = {columns_.begin() + static_cast<std::ptrdiff_t>(before), columns_.end()};
     children.push_back(std::move(child));
   }
   return e.kind == Expr::Kind::kAnd ? MakeAnd(std::move(children)) : MakeOr(std::move(children));
@@ -257,7 +260,7 @@ Result<BoolPtr> Binder::BindLike(const Expr& e) {
   std::string shown = fmt::format("{} {} {}", tested.value->ToString(), e.name, pattern.literal->ToString());
   if (fold) {
     auto test = [p = std::move(*compiled)](std::string_view text) { return p.Matches(text); };
-    return Maybe(MakeTextTest(tested.value, std::move(test), std::nullopt, std::move(shown)), e.negated);
+    return Maybe(MakeTextTest(tested.value, std::move(test), std::nullopt, std::move(shown), 100), e.negated);
   }
   bool exact = false;
   ValueSet implied = compiled->Implied(&exact);

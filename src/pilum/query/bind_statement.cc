@@ -72,7 +72,7 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
   }
   if (s.where) {
     PILUM_ASSIGN_OR_RETURN(BoolPtr where, binder.BindBool(*s.where));
-    out.where = MakeBoundPredicate(std::move(where), binder.columns(), std::string(sql));
+    out.where = MakeBoundPredicate(std::move(where), binder.columns(), binder.columns_of(), std::string(sql));
   }
   if (s.limit) {
     PILUM_ASSIGN_OR_RETURN(out.limit, BindCount(&binder, *s.limit, "LIMIT"));
@@ -81,12 +81,6 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
     PILUM_ASSIGN_OR_RETURN(out.offset, BindCount(&binder, *s.offset, "OFFSET"));
   }
   PILUM_RETURN_NOT_OK(CheckParams(s.question_marks, params));
-  if (out.tail && TakesAllRows(*out.tail)) {
-    auto tail = std::make_shared<SelectTail>(*out.tail);
-    tail->limit = std::exchange(out.limit, std::nullopt);  // of what comes out, not of what is read
-    tail->offset = std::exchange(out.offset, 0);
-    out.tail = std::move(tail);
-  }
   std::set<std::string> used;
   auto check = [&](const FieldPath& path) -> Status {
     if (!used.insert(path.steps[0]).second) return Status::OK();
@@ -104,17 +98,7 @@ Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql
   Binder binder(schema, params);
   PILUM_ASSIGN_OR_RETURN(BoolPtr root, binder.BindBool(*s.where));
   PILUM_RETURN_NOT_OK(CheckParams(s.question_marks, params));
-  return MakeBoundPredicate(std::move(root), binder.columns(), std::string(sql));
-}
-
-void BoundQuery::CapLimit(uint64_t rows) {
-  if (!tail || !TakesAllRows(*tail)) {
-    limit = std::min(rows, limit.value_or(UINT64_MAX));
-    return;
-  }
-  auto capped = std::make_shared<SelectTail>(*tail);
-  capped->limit = std::min(rows, tail->limit.value_or(UINT64_MAX));
-  tail = std::move(capped);
+  return MakeBoundPredicate(std::move(root), binder.columns(), binder.columns_of(), std::string(sql));
 }
 
 Status CheckParams(size_t question_marks, const Params& params) {

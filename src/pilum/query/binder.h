@@ -45,6 +45,7 @@ class Binder {
   std::vector<FieldPath> columns() const;
   // As they were met: with repeats, and parents beside children.
   const std::vector<FieldPath>& all_columns() const { return columns_; }
+  const ColumnsOf& columns_of() const { return columns_of_; }
 
   // Used by functions: a bound operand as a value (literals by their default type), and errors with a place.
   Result<ValuePtr> AsValue(const Operand& o) const;
@@ -76,6 +77,7 @@ class Binder {
   const Params& params_;
   std::vector<std::string> source_names_ = {"t"};
   std::vector<FieldPath> columns_;
+  ColumnsOf columns_of_;
   const bool strict_;
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
 #include <arrow/util/bitmap_ops.h>
 
+#include "pilum/query/eval_order.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -105,38 +107,6 @@ class ConstBool : public BoolExpr {
   std::optional<bool> value_;
 };
 
-class ChainBool : public BoolExpr {
- public:
-  ChainBool(std::shared_ptr<const Node> node, bool is_and, std::vector<BoolPtr> children)
-      : BoolExpr(std::move(node)), is_and_(is_and), children_(std::move(children)) {}
-
-  Result<Tri> Eval(EvalContext& in) const override {
-    Tri t = Tri::Constant(in.rows, is_and_);
-    for (const auto& child : children_) {
-      PILUM_RETURN_NOT_OK(in.ctx.Check());
-      PILUM_ASSIGN_OR_RETURN(Tri c, child->Eval(in));
-      // AND: true where all are, false where any is. OR: the same with the bitmaps exchanged.
-      auto& all = is_and_ ? t.is_true : t.is_false;
-      auto& any = is_and_ ? t.is_false : t.is_true;
-      const auto& child_all = is_and_ ? c.is_true : c.is_false;
-      const auto& child_any = is_and_ ? c.is_false : c.is_true;
-      bool decided = true;
-      for (size_t w = 0; w < all.size(); ++w) {
-        all[w] &= child_all[w];
-        any[w] |= child_any[w];
-        const int64_t left = in.rows - static_cast<int64_t>(w) * 64;
-        decided &= any[w] == (left >= 64 ? ~uint64_t{0} : (uint64_t{1} << left) - 1);
-      }
-      if (decided) break;  // no row can change any more
-    }
-    return t;
-  }
-
- private:
-  bool is_and_;
-  std::vector<BoolPtr> children_;
-};
-
 class NotBool : public BoolExpr {
  public:
   NotBool(std::shared_ptr<const Node> node, BoolPtr child) : BoolExpr(std::move(node)), child_(std::move(child)) {}
@@ -214,6 +184,7 @@ class ValueOf : public ValueExpr {
     PILUM_ASSIGN_OR_RETURN(Tri t, value_->Eval(in));
     return t.ToArray();
   }
+  double cost() const override { return value_->node()->cost; }
   std::string ToString() const override { return value_->node()->text; }
 
  private:
@@ -226,6 +197,7 @@ class ConstantValue : public ValueExpr {
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     return arrow::MakeArrayFromScalar(*scalar_, in.rows, in.ctx.memory_pool());
   }
+  double cost() const override { return 1; }
   std::string ToString() const override { return scalar_->ToString(); }
 
  private:
@@ -238,11 +210,17 @@ class ColumnValue : public ValueExpr {
       : ValueExpr(std::move(type)), path_(std::move(path)), through_list_(through_list) {}
   const FieldPath* column() const override { return &path_; }
   bool through_list() const override { return through_list_; }
+  double cost() const override { return 0; }
   std::string ToString() const override { return path_.ToString(); }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     auto& slot = in.columns[path_];
     if (slot) return slot;
+    if (in.whole) {
+      PILUM_ASSIGN_OR_RETURN(auto whole, Eval(*in.whole));
+      PILUM_ASSIGN_OR_RETURN(slot, in.OwnRows(std::move(whole)));
+      return slot;
+    }
     const int at = in.batch.schema()->GetFieldIndex(path_.steps[0]);
     if (at < 0) return Status::KeyError("the batch has no column '", path_.steps[0], "' (or more than one)");
     std::shared_ptr<arrow::Array> array = in.batch.column(at);
@@ -264,50 +242,6 @@ std::shared_ptr<Node> MakeNode(Node::Kind kind, std::string text) {
   return node;
 }
 
-std::shared_ptr<const Node> ChainNode(bool is_and, const std::vector<BoolPtr>& children) {
-  auto node = MakeNode(is_and ? Node::Kind::kAnd : Node::Kind::kOr, "");
-  size_t shown = 0;
-  for (const auto& c : children) {
-    node->children.push_back(c->node());
-    if (++shown <= 20) node->text += (shown > 1 ? (is_and ? " AND " : " OR ") : "") + c->node()->text;
-  }
-  if (shown > 20) node->text += fmt::format(" … ({} in all)", children.size());
-  node->text = "(" + node->text + ")";
-  return node;
-}
-
-// Halves again and again, so that n sets cost n log n.
-ValueSet Combine(const std::vector<const ValueSet*>& sets, size_t from, size_t to, bool is_and) {
-  if (to - from == 1) return *sets[from];
-  size_t middle = from + (to - from) / 2;
-  ValueSet a = Combine(sets, from, middle, is_and), b = Combine(sets, middle, to, is_and);
-  return is_and ? a.Intersect(b) : a.Union(b);
-}
-
-BoolPtr MakeChain(bool is_and, std::vector<BoolPtr> children) {
-  // x IN A OR x IN B is x IN (A ∪ B), AND is the intersection: all are NULL where x is, so NULLs agree too.
-  std::map<FieldPath, std::vector<size_t>> by_column;
-  for (size_t i = 0; i < children.size(); ++i) {
-    if (children[i]->set() != nullptr && children[i]->operand()->column() != nullptr) {
-      by_column[*children[i]->operand()->column()].push_back(i);
-    }
-  }
-  for (const auto& [path, members] : by_column) {
-    if (members.size() < 2) continue;
-    std::vector<const ValueSet*> sets;
-    for (size_t i : members) sets.push_back(children[i]->set());
-    ValueSet set = Combine(sets, 0, sets.size(), is_and);
-    std::string text = path.ToString() + " in " + set.ToString();
-    auto merged = MakeInSet(children[members[0]]->operand(), std::move(set), std::move(text));
-    for (size_t i : members) children[i] = nullptr;
-    children[members[0]] = std::move(merged);
-  }
-  std::erase(children, nullptr);
-  if (children.size() == 1) return children[0];
-  auto node = ChainNode(is_and, children);
-  return std::make_shared<ChainBool>(std::move(node), is_and, std::move(children));
-}
-
 }  // namespace
 
 BoolPtr MakeConst(std::optional<bool> value) {
@@ -315,8 +249,6 @@ BoolPtr MakeConst(std::optional<bool> value) {
   node->constant = value;
   return std::make_shared<ConstBool>(std::move(node), value);
 }
-BoolPtr MakeAnd(std::vector<BoolPtr> children) { return MakeChain(true, std::move(children)); }
-BoolPtr MakeOr(std::vector<BoolPtr> children) { return MakeChain(false, std::move(children)); }
 
 BoolPtr MakeNot(BoolPtr child) {
   if (child->set() != nullptr) {
@@ -329,12 +261,15 @@ BoolPtr MakeNot(BoolPtr child) {
     return MakeConst(value ? std::optional<bool>(!*value) : std::nullopt);
   }
   auto node = MakeNode(Node::Kind::kNot, "NOT " + child->node()->text);
+  node->cost = child->node()->cost;
   node->children.push_back(child->node());
   return std::make_shared<NotBool>(std::move(node), std::move(child));
 }
 
 BoolPtr MakeIsNull(ValuePtr value) {
   auto node = MakeNode(Node::Kind::kLeaf, value->ToString() + " IS NULL");
+  node->cost = 0.5 + value->cost();
+  node->guess = 0.05;
   if (value->column() != nullptr && !value->through_list() && !arrow::is_list_like(PlainType(value->type())->id())) {
     node->probe = Probe{Probe::Kind::kIsNull, *value->column(), ValueSet(), true};
   }
@@ -344,6 +279,8 @@ BoolPtr MakeIsNull(ValuePtr value) {
 BoolPtr MakeIsNull(BoolPtr value) {
   if (value->node()->kind == Node::Kind::kConst) return MakeConst(!value->node()->constant);
   auto node = MakeNode(Node::Kind::kLeaf, value->node()->text + " IS UNKNOWN");
+  node->cost = value->node()->cost;
+  node->guess = 0.05;
   return std::make_shared<TruthOf>(std::move(node), std::move(value), std::nullopt);
 }
 
@@ -355,6 +292,7 @@ BoolPtr MakeIsTruth(BoolPtr value, bool wanted) {
     return MakeAnd({std::move(there), wanted ? value : MakeNot(value)});
   }
   auto node = MakeNode(Node::Kind::kLeaf, value->node()->text + (wanted ? " IS TRUE" : " IS FALSE"));
+  node->cost = value->node()->cost;
   return std::make_shared<TruthOf>(std::move(node), std::move(value), wanted);
 }
 
@@ -364,6 +302,7 @@ BoolPtr MakeBoolOf(ValuePtr value) {
     return MakeInSet(std::move(value), ValueSet::Point(Value::Int(1)), std::move(text));
   }
   auto node = MakeNode(Node::Kind::kLeaf, value->ToString());
+  node->cost = value->cost();
   return std::make_shared<BoolOf>(std::move(node), std::move(value));
 }
 
@@ -379,31 +318,70 @@ namespace {
 
 class BoundTree : public BoundPredicate {
  public:
-  BoundTree(BoolPtr root, std::vector<FieldPath> columns, std::string text)
-      : root_(std::move(root)), columns_(std::move(columns)), text_(std::move(text)) {}
+  BoundTree(BoolPtr root, std::vector<FieldPath> columns, std::vector<std::vector<FieldPath>> conjunct_columns,
+            std::string text)
+      : root_(std::move(root)),
+        columns_(std::move(columns)),
+        conjunct_columns_(std::move(conjunct_columns)),
+        text_(std::move(text)) {}
   const Node& root() const override { return *root_->node(); }
   const std::vector<FieldPath>& columns() const override { return columns_; }
+  std::vector<std::vector<FieldPath>> conjunct_columns() const override { return conjunct_columns_; }
   std::string ToString() const override { return text_; }
   Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
                                                         ReadContext& ctx) const override {
+    return Run(batch, nullptr, ctx);
+  }
+  Result<std::shared_ptr<arrow::BooleanArray>> Filter(const arrow::RecordBatch& batch, EvalOrder& order,
+                                                      ReadContext& ctx) const override {
+    return Run(batch, &order, ctx);
+  }
+
+ private:
+  Result<std::shared_ptr<arrow::BooleanArray>> Run(const arrow::RecordBatch& batch, EvalOrder* order,
+                                                   ReadContext& ctx) const {
     PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
     PILUM_RETURN_NOT_OK(ctx.Check());
     EvalContext in{batch, ctx, batch.num_rows(), {}};
+    in.order = order;
+    in.only_true = order != nullptr && IsChain(root());
     PILUM_ASSIGN_OR_RETURN(Tri t, root_->Eval(in));
     return t.ToArray();
   }
 
- private:
   BoolPtr root_;
   std::vector<FieldPath> columns_;
+  std::vector<std::vector<FieldPath>> conjunct_columns_;
   std::string text_;
 };
 
 }  // namespace
 
+double ValueExpr::cost() const { return arrow::is_fixed_width(type()->id()) ? 15 : 60; }
+
+Result<std::shared_ptr<arrow::Array>> EvalContext::OwnRows(std::shared_ptr<arrow::Array> array) const {
+  if (!whole) return array;
+  arrow::compute::ExecContext exec(ctx.memory_pool());
+  return arrow::compute::Take(*array, *rows_of_whole, arrow::compute::TakeOptions::NoBoundsCheck(), &exec);
+}
+
 std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
-                                                         std::string text) {
-  return std::make_shared<BoundTree>(std::move(root), std::move(columns), std::move(text));
+                                                         const ColumnsOf& columns_of, std::string text) {
+  std::vector<std::vector<FieldPath>> parts;
+  if (root->node()->kind == Node::Kind::kAnd) {
+    for (const auto& child : root->node()->children) {
+      const auto it = columns_of.find(child);
+      if (it != columns_of.end()) {
+        parts.push_back(it->second);
+      } else if (child->kind == Node::Kind::kLeaf && child->probe) {  // several tests of one column, made one
+        parts.push_back({child->probe->column});
+      } else {
+        parts.clear();
+        break;
+      }
+    }
+  }
+  return std::make_shared<BoundTree>(std::move(root), std::move(columns), std::move(parts), std::move(text));
 }
 
 }  // namespace pilum

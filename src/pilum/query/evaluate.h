@@ -32,14 +32,25 @@ struct Tri {
 inline size_t WordsFor(int64_t rows) { return static_cast<size_t>((rows + 63) / 64); }
 
 // One Evaluate: the batch and what was already taken out of it.
+// Without row errors (strict is false) rows may be asked in any order and left out where nothing depends on them; strict ones
+// are asked from left to right, each part of AND and OR for the rows that those before it have not decided.
 struct EvalContext {
   const arrow::RecordBatch& batch;
   ReadContext& ctx;
   int64_t rows;
   std::map<FieldPath, std::shared_ptr<arrow::Array>> columns;
   bool strict = false;  // of SELECT: a row without a value where its arguments have one is an error
-  // The rows that a branch was chosen for; null: all. Others are computed too, but are no errors.
+  // The rows that are asked for (a branch was chosen for them, or nothing before decided them); null: all. What comes out
+  // for others means nothing, and is no error.
   const std::vector<uint64_t>* active = nullptr;
+  EvalOrder* order = nullptr;  // of AND and OR; null: as written
+  bool only_true = false;      // the caller does not tell FALSE from NULL; taken by the AND or OR that is asked next
+  // These rows of another context, which has the columns; null: the batch's.
+  EvalContext* whole = nullptr;
+  std::shared_ptr<arrow::Array> rows_of_whole;  // int64, as many as `rows`
+
+  // The rows of `array`, which has one slot a row of `whole` where that is given.
+  Result<std::shared_ptr<arrow::Array>> OwnRows(std::shared_ptr<arrow::Array> array) const;
 };
 
 // Strict: the error for the first active row that has no value in `result` while all of `arguments` have one.
@@ -57,6 +68,8 @@ class ValueExpr {
   virtual const FieldPath* column() const { return nullptr; }
   // Does the path step through a list? (No index knows such a column.)
   virtual bool through_list() const { return false; }
+  // Of one row, about nanoseconds, without reading columns.
+  virtual double cost() const;
   virtual std::string ToString() const = 0;
 
  private:
@@ -80,10 +93,12 @@ class BoolExpr {
 };
 using BoolPtr = std::shared_ptr<const BoolExpr>;
 
-// evaluate.cc: logic, columns, constants
-BoolPtr MakeConst(std::optional<bool> value);
+// evaluate_chain.cc
 BoolPtr MakeAnd(std::vector<BoolPtr> children);  // set tests of one column become one
 BoolPtr MakeOr(std::vector<BoolPtr> children);
+
+// evaluate.cc: logic, columns, constants
+BoolPtr MakeConst(std::optional<bool> value);
 BoolPtr MakeNot(BoolPtr child);
 BoolPtr MakeIsNull(ValuePtr value);
 BoolPtr MakeIsNull(BoolPtr value);
@@ -92,14 +107,17 @@ BoolPtr MakeBoolOf(ValuePtr value);               // a boolean value as a predic
 ValuePtr MakeValueOf(BoolPtr value);
 ValuePtr MakeColumn(FieldPath path, std::shared_ptr<arrow::DataType> type, bool through_list);
 ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar);
+// `columns_of`: what the parts of an AND were bound to.
+using ColumnsOf = std::map<std::shared_ptr<const BoolExpr::Node>, std::vector<FieldPath>>;
 std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
-                                                         std::string text);
+                                                         const ColumnsOf& columns_of, std::string text);
 
 // evaluate_set.cc: a value against a set of its type's normal form
 BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);
 // evaluate_text.cc: any test of a text that is not a set; a probe where the test implies one
 using TextTest = std::function<bool(std::string_view)>;
-BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text);
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text,
+                     double cost = 30);
 // Two texts a row; nullopt is NULL.
 using TextPairTest = std::function<std::optional<bool>(std::string_view, std::string_view)>;
 BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string text);

@@ -175,6 +175,8 @@ Result<BoolPtr> MakeCompare(const std::string& op, ValuePtr a, ValuePtr b) {
   }
   auto node = std::make_shared<BoundPredicate::Node>();
   node->text = fmt::format("{} {} {}", a->ToString(), op, b->ToString());
+  node->cost = (group == 2 || group == 3 ? 15 : 8) + a->cost() + b->cost();
+  node->guess = op == "=" ? 0.1 : op == "<>" ? 0.9 : 1.0 / 3;
   return std::make_shared<Compare2>(std::move(node), op, std::move(a), std::move(b), std::move(zone));
 }
 

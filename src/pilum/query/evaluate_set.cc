@@ -5,6 +5,7 @@
 #include <arrow/util/float16.h>
 
 #include "pilum/query/evaluate.h"
+#include "pilum/query/selectivity.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -313,6 +314,18 @@ std::unique_ptr<const Matcher> MakeMatcher(const ValueSet& set, const arrow::Dat
   return std::make_unique<BytesMatcher>(set);
 }
 
+// Of one row, by the matcher that is used.
+double CostOf(const ValueExpr& value, const ValueSet& set) {
+  const bool one = set.intervals().size() <= 1;
+  if (value.type()->id() == arrow::Type::DICTIONARY) return 1.5 + value.cost();
+  switch (DomainOf(*value.type())) {
+    case Domain::kText:
+    case Domain::kBinary: return (one ? 5 : 15) + value.cost();
+    case Domain::kDecimal: return (one ? 4 : 10) + value.cost();
+    default: return (one ? 1 : 4) + value.cost();
+  }
+}
+
 class InSet : public BoolExpr {
  public:
   InSet(std::shared_ptr<const Node> node, ValuePtr value, ValueSet set)
@@ -358,6 +371,8 @@ class InSet : public BoolExpr {
 BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text) {
   auto node = std::make_shared<BoundPredicate::Node>();
   node->text = std::move(text);
+  node->cost = CostOf(*value, set);
+  node->guess = GuessIn(set);
   if (value->column() != nullptr && !value->through_list()) {
     node->probe = Probe{Probe::Kind::kInSet, *value->column(), set, true};
   }

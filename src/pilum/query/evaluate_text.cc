@@ -8,11 +8,15 @@ void Set(std::vector<uint64_t>* bits, int64_t row) {
   (*bits)[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64);
 }
 
-Result<Tri> TestEach(const arrow::Array& plain, const TextTest& test) {
+bool IsAsked(const std::vector<uint64_t>* active, int64_t row) {
+  return active == nullptr || ((*active)[static_cast<size_t>(row / 64)] >> (row % 64) & 1) != 0;
+}
+
+Result<Tri> TestEach(const arrow::Array& plain, const TextTest& test, const std::vector<uint64_t>* active) {
   PILUM_ASSIGN_OR_RETURN(auto texts, BytesOf(plain));
   Tri t = Tri::Null(plain.length());
   for (int64_t i = 0; i < plain.length(); ++i) {
-    if (plain.IsValid(i)) Set(test(texts[static_cast<size_t>(i)]) ? &t.is_true : &t.is_false, i);
+    if (plain.IsValid(i) && IsAsked(active, i)) Set(test(texts[static_cast<size_t>(i)]) ? &t.is_true : &t.is_false, i);
   }
   return t;
 }
@@ -30,13 +34,13 @@ class TextTestExpr : public BoolExpr {
       if (d.dictionary()->length() < in.rows) return ByEntry(d);
     }
     PILUM_ASSIGN_OR_RETURN(array, Plain(array));
-    return TestEach(*array, test_);
+    return TestEach(*array, test_, in.active);
   }
 
  private:
   Result<Tri> ByEntry(const arrow::DictionaryArray& d) const {
     PILUM_ASSIGN_OR_RETURN(auto entries, Plain(d.dictionary()));
-    PILUM_ASSIGN_OR_RETURN(Tri of_entry, TestEach(*entries, test_));
+    PILUM_ASSIGN_OR_RETURN(Tri of_entry, TestEach(*entries, test_, nullptr));
     return Tri::FromEntries(d, of_entry);
   }
 
@@ -55,7 +59,7 @@ class TextPairExpr : public BoolExpr {
     PILUM_ASSIGN_OR_RETURN(auto right, BytesOf(*b));
     Tri t = Tri::Null(in.rows);
     for (int64_t i = 0; i < in.rows; ++i) {
-      if (a->IsNull(i) || b->IsNull(i)) continue;
+      if (a->IsNull(i) || b->IsNull(i) || !IsAsked(in.active, i)) continue;
       auto v = test_(left[static_cast<size_t>(i)], right[static_cast<size_t>(i)]);
       if (v) Set(*v ? &t.is_true : &t.is_false, i);
     }
@@ -75,8 +79,10 @@ std::shared_ptr<BoundPredicate::Node> Leaf(std::string text) {
 
 }  // namespace
 
-BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text) {
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost) {
   auto node = Leaf(std::move(text));
+  node->cost = (value->type()->id() == arrow::Type::DICTIONARY ? 0.1 * cost : cost) + value->cost();
+  node->guess = 0.2;
   if (implied && value->column() != nullptr && !value->through_list()) {
     node->probe = Probe{Probe::Kind::kInSet, *value->column(), std::move(*implied), false};
   }
@@ -84,7 +90,9 @@ BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> impl
 }
 
 BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string text) {
-  return std::make_shared<TextPairExpr>(Leaf(std::move(text)), std::move(a), std::move(b), std::move(test));
+  auto node = Leaf(std::move(text));
+  node->cost = 100 + a->cost() + b->cost();
+  return std::make_shared<TextPairExpr>(std::move(node), std::move(a), std::move(b), std::move(test));
 }
 
 }  // namespace pilum

@@ -7,6 +7,7 @@
 
 #include "pilum/query/project.h"
 #include "pilum/query/recheck.h"
+#include "pilum/source/field_path.h"
 
 namespace pilum {
 namespace {
@@ -16,6 +17,9 @@ namespace {
 constexpr uint64_t kFirstRound = 16 * 1024;   // with LIMIT
 constexpr uint64_t kLastRound = 1024 * 1024;  // without, from the start
 constexpr uint64_t kRoundGrowth = 4;
+
+// Where the first parts of an AND keep at most this share of the rows, the others' columns are read of those rows alone.
+constexpr double kFew = 1.0 / 16;
 
 // Batches of the wanted rows; when no column is wanted, batches that have only a length.
 class RowReader {
@@ -80,10 +84,10 @@ class UnitReadImpl final : public UnitRead {
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
-      if (one_read_ && progress_.finished()) return nullptr;
+      if (own_ && progress_.finished()) return nullptr;
       if (reader_) {
         PILUM_ASSIGN_OR_RETURN(auto batch, reader_->Next());
-        if (batch && one_read_) {
+        if (batch && own_) {
           PILUM_ASSIGN_OR_RETURN(batch, FilterOwn(std::move(batch)));
           if (batch->num_rows() == 0) continue;
         }
@@ -100,28 +104,65 @@ class UnitReadImpl final : public UnitRead {
     const RowSet rows = round_ >= num_possible_ ? possible_ : possible_.SliceByRank(done_, round_);
     done_ = std::min(num_possible_, done_ + round_);
     round_ = std::min(std::max(round_, kLastRound), round_ * kRoundGrowth);
-    if (one_read_) return Open(plan_.filter_columns, rows);
-    PILUM_ASSIGN_OR_RETURN(RowSet matching, Match(rows));
-    return Open(plan_.output_columns, TakeShare(matching));
+    const RowSet unsure = rows.Minus(certain_);
+    PILUM_RETURN_NOT_OK(SetOrder(unsure.size()));
+    own_ = one_read_ && first_parts_ == 0;
+    if (own_) return Open(plan_.filter_columns, rows);
+    PILUM_ASSIGN_OR_RETURN(RowSet matching, Match(unsure));
+    return Open(plan_.output_columns, TakeShare(rows.Intersect(certain_).Union(matching)));
   }
 
-  // First read and recheck: the rows of `rows` that match.
-  Result<RowSet> Match(const RowSet& rows) {
-    const RowSet sure = rows.Intersect(certain_), unsure = rows.Minus(certain_);
-    if (unsure.empty()) return sure;
+  // Before a round that rechecks so many rows: the order of the predicate's parts, and which of them go first alone.
+  Status SetOrder(uint64_t rows) {
+    first_parts_ = 0;
+    EvalOrder* order = progress_.order.get();
+    if (!order || rows == 0) return Status::OK();
+    if (plan_.options.use_index && !learned_ &&
+        progress_.counts.rows_rechecked + rows >= plan_.options.statistics_after) {
+      learned_ = true;
+      PILUM_RETURN_NOT_OK(order->Learn(unit_, ctx_));
+    }
+    order->Rank();
+    if (plan_.part_columns.empty()) return Status::OK();
+    const size_t first = order->FewAfter(kFew);
+    if (first == 0) return Status::OK();
+    std::vector<FieldPath> columns[2];
+    const auto parts = order->PartsOf(plan_.query.where->root());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto& own = plan_.part_columns[parts[i]];
+      columns[i >= first].insert(columns[i >= first].end(), own.begin(), own.end());
+    }
+    first_columns_ = MinimalPaths(columns[0]);
+    last_columns_ = MinimalPaths(columns[1]);
+    const bool more = !std::all_of(last_columns_.begin(), last_columns_.end(),
+                                   [&](const FieldPath& p) { return IsCovered(p, first_columns_); });
+    if (more) first_parts_ = first;
+    return Status::OK();
+  }
+
+  // First read and recheck: the rows of `unsure` that match.
+  Result<RowSet> Match(const RowSet& unsure) {
+    progress_.counts.rows_rechecked += unsure.size();
+    if (first_parts_ == 0) return Filter(unsure, plan_.filter_columns);
+    std::optional<EvalOrder::OnlyPart> part(std::in_place, progress_.order.get(), 0, first_parts_);
+    PILUM_ASSIGN_OR_RETURN(RowSet left, Filter(unsure, first_columns_));
+    part.reset();
+    part.emplace(progress_.order.get(), first_parts_, SIZE_MAX);
+    return Filter(left, last_columns_);
+  }
+
+  Result<RowSet> Filter(const RowSet& rows, const std::vector<FieldPath>& columns) {
     RowSet found;
-    PILUM_ASSIGN_OR_RETURN(auto reader,
-                           RowReader::Make(unit_, plan_.filter_columns, unsure, plan_.options.limits, ctx_));
+    if (rows.empty()) return found;
+    PILUM_ASSIGN_OR_RETURN(auto reader, RowReader::Make(unit_, columns, rows, plan_.options.limits, ctx_));
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, reader.Next());
-      if (!batch) break;
-      progress_.counts.rows_rechecked += static_cast<uint64_t>(batch->num_rows());
-      PILUM_ASSIGN_OR_RETURN(RowSet positions, Recheck(*plan_.query.where, *batch, ctx_));
+      if (!batch) return found;
+      PILUM_ASSIGN_OR_RETURN(RowSet positions, Recheck(*plan_.query.where, *batch, progress_.order.get(), ctx_));
       const RowSet rows_here = PositionsToRows(positions, reader.batch_rows());
       for (const RowRange& r : rows_here.ranges()) found.Append(r.begin, r.end);
     }
-    return sure.Union(found);
   }
 
   // One read for both: the matching rows of a batch of the first read.
@@ -130,7 +171,7 @@ class UnitReadImpl final : public UnitRead {
     RowSet positions = RowSet::All(n);
     if (!reader_->batch_rows().IsSubsetOf(certain_)) {
       progress_.counts.rows_rechecked += n;
-      PILUM_ASSIGN_OR_RETURN(positions, Recheck(*plan_.query.where, *batch, ctx_));
+      PILUM_ASSIGN_OR_RETURN(positions, Recheck(*plan_.query.where, *batch, progress_.order.get(), ctx_));
     }
     return Select(batch, TakeShare(positions), ctx_.memory_pool());
   }
@@ -149,7 +190,7 @@ class UnitReadImpl final : public UnitRead {
   Status Open(const std::vector<FieldPath>& columns, RowSet rows) {
     if (rows.empty()) return Status::OK();
     ReadContext ctx = ctx_;
-    if (one_read_ && progress_.to_give)
+    if (own_ && progress_.to_give)
       ctx.threads = 1;  // may stop inside the round: nothing decoded ahead, the same counts always
     PILUM_ASSIGN_OR_RETURN(reader_, RowReader::Make(unit_, columns, std::move(rows), plan_.options.limits, ctx));
     return Status::OK();
@@ -161,7 +202,10 @@ class UnitReadImpl final : public UnitRead {
   QueryProgress& progress_;
   ReadContext ctx_;
   const uint64_t num_possible_;
-  bool one_read_ = false;
+  bool one_read_ = false, own_ = false;  // may one read serve both; does it in this round
+  bool learned_ = false;
+  size_t first_parts_ = 0;  // of the predicate, which are asked before the others' columns are read; 0: all at once
+  std::vector<FieldPath> first_columns_, last_columns_;
   uint64_t round_ = 0, done_ = 0;  // rows of possible_, by rank
   std::optional<RowReader> reader_;
 };

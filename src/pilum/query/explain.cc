@@ -7,7 +7,7 @@ namespace {
 
 using Node = BoundPredicate::Node;
 
-constexpr size_t kUnitsShown = 10, kNotesShown = 10, kProbeText = 200;
+constexpr size_t kUnitsShown = 10, kNotesShown = 10, kPartsShown = 20, kProbeText = 200;
 
 std::string Join(const std::vector<FieldPath>& paths) {
   std::string out;
@@ -70,6 +70,28 @@ std::string UnitsText(const QueryProgress& progress) {
   return out;
 }
 
+std::string OrderText(const EvalOrder& order) {
+  auto percent = [](double share) {
+    return share > 0 && share < 0.001 ? fmt::format("{:.2g} %", share * 100) : fmt::format("{:.1f} %", share * 100);
+  };
+  std::string out;
+  size_t shown = 0;
+  for (const Node* chain : order.chains()) {
+    out += fmt::format("{}{}, from first to last\n", out.empty() ? "order    " : "         ",
+                       chain->kind == Node::Kind::kAnd ? "AND" : "OR");
+    for (uint32_t i : order.PartsOf(*chain)) {
+      if (++shown > kPartsShown) return out + "           …\n";
+      const Node& child = *chain->children[i];
+      const EvalOrder::Part& part = order.part(child);
+      const bool guess = part.expected_from == EvalOrder::From::kGuess;
+      out += fmt::format("           {}   {} expected ({}), cost {:.3g}; asked of {} rows, true for {}\n",
+                         Cut(child.text), percent(part.expected.is_true), guess ? "a guess" : "by statistics",
+                         child.cost, part.asked, part.is_true);
+    }
+  }
+  return out;
+}
+
 std::string CountsText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx) {
   const QueryCounts& c = progress.counts;
   std::string out = progress.ended ? "" : "so far\n";
@@ -79,6 +101,7 @@ std::string CountsText(const Plan& plan, const QueryProgress& progress, const Re
     out += fmt::format("narrow   {} of {} rows possible, {} certain, in {} units read\n", c.rows_candidate,
                        c.rows_total, c.rows_certain, c.units_read);
     out += UnitsText(progress);
+    if (progress.order) out += OrderText(*progress.order);
     out += fmt::format("recheck  {} rows\n", c.rows_rechecked);
     out += fmt::format("match    {} rows\n", c.rows_matched);
   } else {

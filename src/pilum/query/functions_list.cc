@@ -40,7 +40,12 @@ bool IsList(const std::shared_ptr<arrow::DataType>& type) {
 class Items : public ValueExpr {
  public:
   explicit Items(std::shared_ptr<arrow::DataType> type, int at = 0) : ValueExpr(std::move(type)), at_(at) {}
-  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override { return in.batch.column(at_); }
+  Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
+    if (!in.whole) return in.batch.column(at_);
+    PILUM_ASSIGN_OR_RETURN(auto whole, Eval(*in.whole));
+    return in.OwnRows(std::move(whole));
+  }
+  double cost() const override { return 0; }
   std::string ToString() const override { return at_ == 0 ? "item" : "value"; }
 
  private:
@@ -175,6 +180,7 @@ Result<Operand> BindArrayHas(FunctionCall f) {
                                                       std::make_shared<Items>(PlainType(value->type()), 1)));
     auto node = std::make_shared<BoundPredicate::Node>();
     node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), value->ToString());
+    node->cost = 200 + list.value->cost() + value->cost();
     return Boolean(std::make_shared<ListHasValue>(std::move(node), list.value, std::move(value), std::move(equal)),
                    f.call.pos);
   }
@@ -195,6 +201,7 @@ Result<Operand> BindArrayHas(FunctionCall f) {
   if (!all && tests.size() > 1) tests = {MakeOr(std::move(tests))};
   auto node = std::make_shared<BoundPredicate::Node>();
   node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), f.args[1].literal->ToString());
+  node->cost = 20 + 10.0 * static_cast<double>(tests.size()) + list.value->cost();
   return Boolean(std::make_shared<ListHas>(std::move(node), list.value, std::move(tests), all), f.call.pos);
 }
 

@@ -190,6 +190,8 @@ Result<Operand> BindRegexp(FunctionCall f) {
   PILUM_ASSIGN_OR_RETURN(ValuePtr text, f.binder.AsValue(f.args[0]));
   auto node = std::make_shared<BoundPredicate::Node>();
   node->text = fmt::format("{}({}, {})", f.call.name, text->ToString(), f.args[1].literal->ToString());
+  node->cost = 150 + text->cost();
+  node->guess = 0.2;
   auto expr = std::make_shared<Regexp>(std::move(node), std::move(text), pattern);
   // A pattern that does not compile is an error now, not at the first row.
   const arrow::compute::MatchSubstringOptions options(pattern);

@@ -26,6 +26,9 @@ class RunningQuery final : public QueryResult {
     progress_.to_give = plan_.query.limit;
     progress_.counts.units = plan_.snapshot->units().size();
     for (const auto& unit : plan_.snapshot->units()) progress_.counts.rows_total += unit->num_rows();
+    if (!plan_.query.where) return;
+    auto order = std::make_unique<EvalOrder>(plan_.query.where->root(), *plan_.snapshot->schema());
+    if (order->has_choice()) progress_.order = std::move(order);
   }
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return plan_.schema; }
@@ -36,6 +39,7 @@ class RunningQuery final : public QueryResult {
     PILUM_RETURN_NOT_OK(failure_);
     auto batch = NextBatch();
     if (!batch.ok()) return failure_ = Failure(batch.status());
+    progress_.counts.evaluations = progress_.order ? progress_.order->evaluations() : progress_.counts.rows_rechecked;
     if (*batch)
       progress_.counts.rows_returned += static_cast<uint64_t>((*batch)->num_rows());
     else
@@ -117,6 +121,7 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
   plan.options.limits.rows = std::max<uint64_t>(1, options.limits.rows);
   PILUM_ASSIGN_OR_RETURN(plan.schema, OutputSchema(*plan.snapshot->schema(), query));
   if (query.where) plan.filter_columns = MinimalPaths(query.where->columns());
+  if (query.where) plan.part_columns = query.where->conjunct_columns();
   plan.output_columns = MinimalPaths(query.columns);
   plan.filter_covers_output = query.where && AllCovered(plan.output_columns, plan.filter_columns);
   plan.output_covers_filter = AllCovered(plan.filter_columns, plan.output_columns);
@@ -127,11 +132,15 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
 Result<std::unique_ptr<QueryResult>> RunQuery(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
                                               const QueryOptions& options, const ReadContext& ctx) {
   auto tail = query.tail;
+  Share share;
+  if (tail && TakesAllRows(*tail)) {
+    share = {std::exchange(query.limit, std::nullopt), std::exchange(query.offset, 0)};
+  }
   const auto all_rows = query.where || !options.use_index || query.limit || query.offset > 0 ? nullptr : snapshot;
   PILUM_ASSIGN_OR_RETURN(Plan plan, MakePlan(std::move(snapshot), std::move(query), options));
   std::unique_ptr<QueryResult> rows = std::make_unique<RunningQuery>(std::move(plan), ctx);
   if (!tail) return rows;
-  return RunSelect(std::move(rows), std::move(tail), all_rows, options, ctx);
+  return RunSelect(std::move(rows), std::move(tail), share, all_rows, options, ctx);
 }
 
 }  // namespace pilum

@@ -8,6 +8,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/query/eval_order.h"
 #include "pilum/query/query.h"
 
 namespace pilum {
@@ -21,7 +22,8 @@ struct Plan {
   // SELECT needs nothing that the predicate does not: one read does, where no index spares rows the first one.
   bool filter_covers_output = false;
   bool output_covers_filter = false;
-  std::shared_ptr<arrow::Schema> schema;  // of the answer
+  std::vector<std::vector<FieldPath>> part_columns;  // of each part of an AND; empty: not known, or no AND
+  std::shared_ptr<arrow::Schema> schema;             // of the answer
 };
 
 // No I/O. Errors: a column that the snapshot lacks.
@@ -40,7 +42,8 @@ struct QueryProgress {
   uint64_t to_skip = 0;             // of OFFSET
   std::optional<uint64_t> to_give;  // of LIMIT
   QueryCounts counts;
-  std::vector<UnitOutcome> units;  // in order, as far as the query came
+  std::vector<UnitOutcome> units;    // in order, as far as the query came
+  std::unique_ptr<EvalOrder> order;  // of the predicate's parts; null: it has only one
   bool ended = false;
   bool finished() const { return to_give && *to_give == 0; }
 };

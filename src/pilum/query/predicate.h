@@ -16,6 +16,8 @@
 
 namespace pilum {
 
+class EvalOrder;
+
 class BoundPredicate {
  public:
   // The boolean skeleton, for pruning and narrowing. Leaves carry a probe where an index could help.
@@ -26,16 +28,26 @@ class BoundPredicate {
     std::optional<bool> constant;  // kConst: TRUE, FALSE, or NULL (nullopt)
     std::optional<Probe> probe;    // kLeaf: nullopt = only recheck can tell
     std::string text;              // for --explain
+    double cost = 1;               // to evaluate, about nanoseconds a row (query/selectivity.h)
+    double guess = 1.0 / 3;        // kLeaf: the share of rows that are TRUE, where nothing is known of the column
   };
 
   virtual ~BoundPredicate() = default;
   virtual const Node& root() const = 0;
   // Every column (leaf path where possible) that Evaluate needs, without duplicates, in order of appearance.
   virtual const std::vector<FieldPath>& columns() const = 0;
+  // Of each child of an AND at the root, the columns that it needs; empty where that is not known.
+  virtual std::vector<std::vector<FieldPath>> conjunct_columns() const { return {}; }
   // TRUE / FALSE / NULL a row, exactly as docs/formats/sql.md says. `batch` holds at least columns(), shaped as
   // FileReader::Read gives them. Checks ctx between pieces of work.
   virtual Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
                                                                 ReadContext& ctx) const = 0;
+  // The same where TRUE; elsewhere FALSE or NULL, whichever was found first. `order` says which parts are asked first, and
+  // counts. Only this may be asked for a part of an AND (EvalOrder::OnlyPart); `batch` need hold that part's columns alone.
+  virtual Result<std::shared_ptr<arrow::BooleanArray>> Filter(const arrow::RecordBatch& batch, EvalOrder& order,
+                                                              ReadContext& ctx) const {
+    return Evaluate(batch, ctx);
+  }
   virtual std::string ToString() const = 0;
 };
 

@@ -2,6 +2,7 @@
 // Called by cli and python. Plans and results belong to one thread; snapshots and bound queries are shared.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,14 +35,14 @@ struct BoundQuery {
   std::vector<FieldPath> columns;               // to return, in order
   std::vector<std::string> output_names;        // one a column (alias or name)
   std::shared_ptr<const BoundPredicate> where;  // null: no WHERE
-  std::optional<uint64_t> limit;
+  std::optional<uint64_t> limit;                // with `offset`: of what comes out
   uint64_t offset = 0;
   // What SELECT makes of these rows, where it is more than these columns (query/select/select.h); else null. Then `columns`
   // are what it needs, and the schema of the answer is its own.
   std::shared_ptr<const SelectTail> tail;
 
   // At most `rows` rows of the answer, beside what the text says.
-  void CapLimit(uint64_t rows);
+  void CapLimit(uint64_t rows) { limit = std::min(rows, limit.value_or(rows)); }
 };
 
 // Parse and bind. Errors are kQuery with the position ("at 17: …"). Uses only `snapshot.schema()` and CheckColumn of the
@@ -54,6 +55,8 @@ Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql
 struct QueryOptions {
   bool use_index = true;  // --no-index: false
   BatchLimits limits;
+  // So many rows are rechecked before statistics are read to order the parts of the predicate (query/eval_order.h).
+  uint64_t statistics_after = 64 * 1024;
   // Bytes that groups, sets of distinct values and rows to be sorted may take; past it the query fails (kMemory).
   uint64_t memory_limit = uint64_t{8} << 30;
 };
@@ -65,6 +68,7 @@ struct QueryCounts {
   uint64_t rows_candidate = 0;  // left after narrowing, in units read
   uint64_t rows_certain = 0;    // of those, known to match without a recheck
   uint64_t rows_rechecked = 0;
+  uint64_t evaluations = 0;  // rows asked, of each part of the predicate that is no AND or OR
   uint64_t rows_matched = 0;
   uint64_t rows_returned = 0;
   std::vector<std::string> notes;  // e.g. why a sidecar was not used

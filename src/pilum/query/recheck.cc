@@ -8,8 +8,9 @@
 
 namespace pilum {
 
-Result<RowSet> Recheck(const BoundPredicate& predicate, const arrow::RecordBatch& batch, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto truth, predicate.Evaluate(batch, ctx));
+Result<RowSet> Recheck(const BoundPredicate& predicate, const arrow::RecordBatch& batch, EvalOrder* order,
+                       ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto truth, order ? predicate.Filter(batch, *order, ctx) : predicate.Evaluate(batch, ctx));
   if (truth->length() != batch.num_rows()) {
     return Status::Invalid("the predicate gave ", truth->length(), " answers for ", batch.num_rows(), " rows");
   }

@@ -9,7 +9,9 @@
 namespace pilum {
 
 // TRUE rows of a batch, as positions in it: ascending, disjoint runs.
-Result<RowSet> Recheck(const BoundPredicate& predicate, const arrow::RecordBatch& batch, ReadContext& ctx);
+// `order`: of its parts, see eval_order.h; null: as written.
+Result<RowSet> Recheck(const BoundPredicate& predicate, const arrow::RecordBatch& batch, EvalOrder* order,
+                       ReadContext& ctx);
 
 // Positions in a batch -> rows of the unit; `rows` are the batch's row numbers.
 RowSet PositionsToRows(const RowSet& positions, const RowSet& rows);

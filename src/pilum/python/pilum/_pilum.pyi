@@ -76,6 +76,7 @@ class Snapshot:
         timeout: Optional[float] = None,
         batch_size: Optional[int] = None,
         memory_limit: Optional[int] = None,
+        verify: Verify = Verify.READS,
     ) -> QueryResult: ...
 
 class PartStore:
@@ -95,7 +96,7 @@ class PartStore:
     def parts(self) -> List[Dict[str, Any]]: ...
     def check(self) -> List[str]: ...
 
-def open_file_snapshot(path: str) -> Snapshot: ...
+def open_file_snapshot(path: str, verify: Verify = Verify.READS) -> Snapshot: ...
 
 _Interval = Tuple[float, float, float, float]
 

@@ -13,6 +13,12 @@ from .errors import UnsupportedError, UsageError
 
 _STABLE_VERSION = "2.2"
 _VERIFY = {True: _pilum.Verify.READS, False: _pilum.Verify.OFF, "all": _pilum.Verify.ALL}
+
+
+def _verify(verify):
+    if verify not in _VERIFY:
+        raise UsageError(f"verify is True, False or 'all', not {verify!r}")
+    return _VERIFY[verify]
 _ALIASES = {None: _STABLE_VERSION, "stable": _STABLE_VERSION, "next": "2.3", "0.3": "2.0", "legacy": "0.1"}
 
 
@@ -157,10 +163,8 @@ class LanceFileReader:
         table_id: Optional[List[str]] = None,
     ):
         columns = None if columns is None else list(columns)
-        if verify not in _VERIFY:
-            raise UsageError(f"verify is True, False or 'all', not {verify!r}")
         self._reader = _pilum.FileReader.open(
-            _local(path, namespace_client, table_id), columns, _VERIFY[verify], bool(allow_unstable)
+            _local(path, namespace_client, table_id), columns, _verify(verify), bool(allow_unstable)
         )
 
     def read_all(self, *, batch_size: int = 1024, batch_readahead: int = 16) -> ReaderResults:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from . import _pilum
 from .errors import QueryError, UsageError
+from .file import _verify
 
 Params = Union[None, Sequence[Any], Mapping[str, Any]]
 
@@ -88,8 +89,8 @@ class QueryResult:
     @property
     def counts(self) -> Dict[str, Any]:
         """Units and rows that each stage saw: ``units``, ``units_pruned``, ``units_read``, ``rows_total``,
-        ``rows_candidate``, ``rows_certain``, ``rows_rechecked``, ``rows_matched``, ``rows_returned``, and ``notes``, why a
-        sidecar was not used. Complete once all rows are read."""
+        ``rows_candidate``, ``rows_certain``, ``rows_rechecked``, ``rows_matched``, ``rows_returned``; ``evaluations``, rows
+        asked of each single test in the predicate; and ``notes``, why a sidecar was not used. Complete once all rows are read."""
         return self._native.counts
 
     @property
@@ -179,6 +180,7 @@ class Store:
         timeout: Optional[float] = None,
         batch_size: Optional[int] = None,
         memory_limit: Optional[int] = None,
+        verify: Union[bool, str] = True,
     ) -> QueryResult:
         """Runs ``SELECT … FROM t WHERE … GROUP BY … HAVING … ORDER BY … LIMIT …`` with aggregates and expressions.
 
@@ -197,10 +199,15 @@ class Store:
             Most rows in a batch.
         memory_limit:
             Bytes that groups, distinct values and rows to sort may take before the query fails (default: 8 GiB).
+        verify:
+            Hold what is read of the parts against the checksums in them, as in :class:`pilum.file.LanceFileReader`.
 
         Raises ``QueryError`` for a wrong statement, with the position in it.
         """
-        return QueryResult(self._pinned().query(sql, _params(params), use_index, timeout, batch_size, memory_limit))
+        how = _verify(verify)
+        return QueryResult(
+            self._pinned().query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how)
+        )
 
     def put(
         self,
@@ -271,15 +278,23 @@ def query(
     timeout: Optional[float] = None,
     batch_size: Optional[int] = None,
     memory_limit: Optional[int] = None,
+    verify: Union[bool, str] = True,
 ) -> QueryResult:
     """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`."""
     path = os.fspath(source)
     if os.path.isdir(path):
         return Store(path).query(
-            sql, params, use_index=use_index, timeout=timeout, batch_size=batch_size, memory_limit=memory_limit
+            sql,
+            params,
+            use_index=use_index,
+            timeout=timeout,
+            batch_size=batch_size,
+            memory_limit=memory_limit,
+            verify=verify,
         )
-    snapshot = _pilum.open_file_snapshot(path)
-    return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit))
+    how = _verify(verify)
+    snapshot = _pilum.open_file_snapshot(path, how)
+    return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how))
 
 
 __all__ = ["PartInfo", "PutResult", "QueryResult", "Store", "open", "query"]

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <arrow/array.h>
+#include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
 #include <arrow/compute/api.h>
 #include <arrow/type.h>
@@ -57,6 +58,25 @@ template <typename T>
 uint64_t HeapBytes(const T&) {
   return 0;
 }
+
+// One slot a group, a few at a time: a Value takes many times the bytes of what it becomes.
+template <typename F>
+Result<ArrayPtr> ArrayOfGroups(const std::shared_ptr<arrow::DataType>& type, size_t num_groups, F value_of) {
+  constexpr size_t kAtOnce = 4096;
+  arrow::ArrayVector chunks;
+  std::vector<std::optional<Value>> values;
+  for (size_t g = 0; g < num_groups || chunks.empty();) {
+    values.clear();
+    for (const size_t end = std::min(num_groups, g + kAtOnce); g < end; ++g) {
+      PILUM_ASSIGN_OR_RETURN(auto value, value_of(g));
+      values.push_back(std::move(value));
+    }
+    PILUM_ASSIGN_OR_RETURN(auto chunk, MakeArrayOf(type, values));
+    chunks.push_back(std::move(chunk));
+  }
+  return chunks.size() == 1 ? Result<ArrayPtr>(chunks[0]) : arrow::Concatenate(chunks);
+}
+using MaybeValue = Result<std::optional<Value>>;
 
 template <template <typename> class Make, typename... A>
 std::unique_ptr<Accumulator> ByDomain(const arrow::DataType& type, A&&... a) {
@@ -120,11 +140,10 @@ class Extreme : public Accumulator {
     return Status::OK();
   }
   Result<ArrayPtr> Finish(size_t num_groups) override {
-    std::vector<std::optional<Value>> out(num_groups);
-    for (size_t g = 0; g < best_.size(); ++g) {
-      if (best_[g]) out[g] = F::ToValue(std::move(*best_[g]));
-    }
-    return MakeArrayOf(type_, out);
+    best_.resize(num_groups);
+    return ArrayOfGroups(type_, num_groups, [&](size_t g) -> MaybeValue {
+      return best_[g] ? std::optional(F::ToValue(std::move(*best_[g]))) : std::nullopt;
+    });
   }
   uint64_t bytes() const override { return best_.capacity() * sizeof(best_[0]) + heap_; }
 
@@ -151,23 +170,18 @@ class IntSum : public Accumulator {
     return Status::OK();
   }
   Result<ArrayPtr> Finish(size_t num_groups) override {
-    std::vector<std::optional<Value>> out(num_groups);
+    sums_.resize(num_groups);
     const bool mean = a_.kind == Aggregate::Kind::kAvg;
     const IntRange range = mean ? IntRange{0, 0} : IntRangeOf(*a_.type);
-    for (size_t g = 0; g < sums_.size(); ++g) {
+    return ArrayOfGroups(a_.type, num_groups, [&](size_t g) -> MaybeValue {
       const Sum& s = sums_[g];
-      if (s.count == 0) continue;
-      if (mean) {
-        out[g] = Value::Float(static_cast<double>(static_cast<long double>(s.sum) / static_cast<long double>(s.count)));
-        continue;
-      }
-      if (s.sum < range.min || s.sum > range.max) {
-        return QueryError("{} overflows {}; sum the argument as CAST(… AS decimal(38, 0))", a_.text,
-                          a_.type->ToString());
-      }
-      out[g] = Value::Int(s.sum);
-    }
-    return MakeArrayOf(a_.type, out);
+      if (s.count == 0) return std::nullopt;
+      if (mean)
+        return Value::Float(static_cast<double>(static_cast<long double>(s.sum) / static_cast<long double>(s.count)));
+      if (s.sum >= range.min && s.sum <= range.max) return Value::Int(s.sum);
+      if (!a_.strict) return std::nullopt;
+      return QueryError("{} overflows {}; sum the argument as CAST(… AS decimal(38, 0))", a_.text, a_.type->ToString());
+    });
   }
   uint64_t bytes() const override { return sums_.capacity() * sizeof(Sum); }
 
@@ -198,15 +212,14 @@ class FloatSum : public Accumulator {
     return Status::OK();
   }
   Result<ArrayPtr> Finish(size_t num_groups) override {
-    std::vector<std::optional<Value>> out(num_groups);
-    for (size_t g = 0; g < sums_.size(); ++g) {
+    sums_.resize(num_groups);
+    return ArrayOfGroups(a_.type, num_groups, [&](size_t g) -> MaybeValue {
       const Sum& s = sums_[g];
-      if (s.count == 0) continue;
+      if (s.count == 0) return std::nullopt;
       double v = std::isfinite(s.sum) && std::isfinite(s.rest) ? s.sum + s.rest : s.sum;
       if (a_.kind == Aggregate::Kind::kAvg) v /= static_cast<double>(s.count);
-      out[g] = Value::Float(v);
-    }
-    return MakeArrayOf(a_.type, out);
+      return Value::Float(v);
+    });
   }
   uint64_t bytes() const override { return sums_.capacity() * sizeof(Sum); }
 
@@ -228,28 +241,24 @@ class DecimalSum : public Accumulator {
     for (size_t i = 0; i < groups.size(); ++i) {
       if (values->IsNull(static_cast<int64_t>(i))) continue;
       Sum& s = sums_[groups[i]];
-      s.sum += in[i];  // both below 10^76: the sum fits in 256 bits
-      if (!s.sum.FitsInPrecision(76)) return Overflow();
       ++s.count;
+      if (s.overflowed) continue;
+      s.sum += in[i];  // both below 10^76: the sum fits in 256 bits
+      s.overflowed = !s.sum.FitsInPrecision(76);
+      if (s.overflowed && a_.strict) return Overflow();
     }
     return Status::OK();
   }
   Result<ArrayPtr> Finish(size_t num_groups) override {
-    std::vector<std::optional<Value>> out(num_groups);
+    sums_.resize(num_groups);
     const auto& type = static_cast<const arrow::DecimalType&>(*a_.type);
-    for (size_t g = 0; g < sums_.size(); ++g) {
+    return ArrayOfGroups(a_.type, num_groups, [&](size_t g) -> MaybeValue {
       const Sum& s = sums_[g];
-      if (s.count == 0) continue;
-      Decimal256 v = s.sum;
-      if (a_.kind == Aggregate::Kind::kAvg) {
-        const int32_t more = type.scale() - scale_;
-        if (!v.FitsInPrecision(76 - more)) return Overflow();
-        v = *DivideRounded(v * Decimal256(Decimal256::GetScaleMultiplier(more)), Decimal256(s.count));
-      }
-      if (!v.FitsInPrecision(type.precision())) return Overflow();
-      out[g] = Value::Decimal(v);
-    }
-    return MakeArrayOf(a_.type, out);
+      if (s.count == 0) return std::nullopt;
+      const auto v = s.overflowed ? std::nullopt : ResultOf(s, type);
+      if (!v && a_.strict) return Overflow();
+      return v ? std::optional(Value::Decimal(*v)) : std::nullopt;
+    });
   }
   uint64_t bytes() const override { return sums_.capacity() * sizeof(Sum); }
 
@@ -258,7 +267,17 @@ class DecimalSum : public Accumulator {
   struct Sum {
     Decimal256 sum;
     int64_t count = 0;
+    bool overflowed = false;
   };
+  std::optional<Decimal256> ResultOf(const Sum& s, const arrow::DecimalType& type) const {
+    Decimal256 v = s.sum;
+    if (a_.kind == Aggregate::Kind::kAvg) {
+      const int32_t more = type.scale() - scale_;
+      if (!v.FitsInPrecision(76 - more)) return std::nullopt;
+      v = *DivideRounded(v * Decimal256(Decimal256::GetScaleMultiplier(more)), Decimal256(s.count));
+    }
+    return v.FitsInPrecision(type.precision()) ? std::optional(v) : std::nullopt;
+  }
   const Aggregate a_;
   const int32_t scale_;  // of the argument
   std::vector<Sum> sums_;
@@ -286,21 +305,26 @@ class Median : public Accumulator {
     std::vector<typename F::Kept> sorted(values_.size());
     std::vector<size_t> at(ends.begin(), ends.end() - 1);
     for (size_t i = 0; i < groups_.size(); ++i) sorted[at[groups_[i]]++] = std::move(values_[i]);
-    std::vector<std::optional<Value>> out(num_groups);
-    for (size_t g = 0; g < num_groups; ++g) {
+    std::vector<typename F::Kept>().swap(values_);
+    std::vector<uint32_t>().swap(groups_);
+    return ArrayOfGroups(a_.type, num_groups, [&](size_t g) -> MaybeValue {
       const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(ends[g]);
       const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(ends[g + 1]);
-      if (first == last) continue;
+      if (first == last) return std::nullopt;
       const auto upper = first + (last - first) / 2;
       auto less = [](const auto& a, const auto& b) { return F::Less(a, b); };
       std::nth_element(first, upper, last, less);
       const bool two = (last - first) % 2 == 0;
       const auto lower = two ? std::max_element(first, upper, less) : upper;
-      out[g] = Middle(*lower, *upper);
-    }
-    return MakeArrayOf(a_.type, out);
+      return Middle(*lower, *upper);
+    });
   }
-  uint64_t bytes() const override { return values_.capacity() * sizeof(values_[0]) + groups_.capacity() * 4 + heap_; }
+  // With the half more that they take while they grow; put in order they take twice as much.
+  uint64_t bytes() const override {
+    return std::max((values_.capacity() * sizeof(values_[0]) + groups_.capacity() * 4) * 3 / 2,
+                    values_.capacity() * sizeof(values_[0]) * 2 + groups_.capacity() * 4) +
+           heap_;
+  }
 
  private:
   Value Middle(const typename F::Kept& low, const typename F::Kept& high) const {

@@ -63,8 +63,11 @@ class Sketched : public Accumulator {
   Sketched(const Aggregate& a, S empty, arrow::MemoryPool* pool) : a_(a), empty_(std::move(empty)), pool_(pool) {}
 
   Status Update(const arrow::Array* values, std::span<const uint32_t> groups, size_t num_groups) override {
-    sketches_.resize(num_groups, empty_);
-    if (num_groups == 1) return sketches_[0].Update(*values);
+    for (size_t g = sketches_.size(); g < num_groups; ++g) {
+      sketches_.push_back(empty_);
+      held_ += sizeof(S) + empty_.memory();
+    }
+    if (num_groups == 1) return UpdateOne(&sketches_[0], *values);
     std::vector<int64_t> order(groups.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -80,7 +83,7 @@ class Sketched : public Accumulator {
       const uint32_t group = groups[static_cast<size_t>(order[begin])];
       for (end = begin; end < order.size() && groups[static_cast<size_t>(order[end])] == group;) ++end;
       PILUM_RETURN_NOT_OK(
-          sketches_[group].Update(*sorted->Slice(static_cast<int64_t>(begin), static_cast<int64_t>(end - begin))));
+          UpdateOne(&sketches_[group], *sorted->Slice(static_cast<int64_t>(begin), static_cast<int64_t>(end - begin))));
     }
     return Status::OK();
   }
@@ -95,15 +98,21 @@ class Sketched : public Accumulator {
     if (answers.empty()) return arrow::MakeArrayOfNull(a_.type, 0, pool_);
     return arrow::Concatenate(answers, pool_);
   }
-  // What a full one takes: they grow, and are asked after each batch.
-  uint64_t bytes() const override { return sketches_.size() * kFullBytes; }
+  uint64_t bytes() const override { return held_; }
 
  private:
-  static constexpr uint64_t kFullBytes = 8 << 10;
+  Status UpdateOne(S* sketch, const arrow::Array& values) {
+    held_ -= sketch->memory();
+    const Status status = sketch->Update(values);
+    held_ += sketch->memory();
+    return status;
+  }
+
   const Aggregate a_;
   const S empty_;
   arrow::MemoryPool* pool_;
   std::vector<S> sketches_;
+  uint64_t held_ = 0;
 };
 
 }  // namespace

@@ -23,8 +23,11 @@ bool IsStar(const Expr& call) { return call.args.size() == 1 && call.args[0]->ki
 class SelectBinder {
  public:
   SelectBinder(const Statement& s, const arrow::Schema& schema, const Params& params)
-      : s_(s), schema_(schema), params_(params), rows_(schema, params, true) {
-    for (const auto& name : s.source_names) rows_.AddSourceName(name);
+      : s_(s), schema_(schema), params_(params), rows_(schema, params, true), having_rows_(schema, params) {
+    for (const auto& name : s.source_names) {
+      rows_.AddSourceName(name);
+      having_rows_.AddSourceName(name);
+    }
     path_of_ = [this](const Expr& e) {
       auto c = rows_.Resolve(e.parts, e.pos);
       if (!c.ok()) return "?" + ExprText(e);
@@ -125,6 +128,12 @@ class SelectBinder {
       return column;
     }
     if (e.kind == Expr::Kind::kColumn) {
+      if (const Expr* item = ItemOfAlias(e)) {
+        aliases_ = false;  // none inside what an alias stands for
+        auto out = OverGroups(*item);
+        aliases_ = true;
+        return out;
+      }
       PILUM_RETURN_NOT_OK(rows_.Resolve(e.parts, e.pos).status());
       return ErrorAt(e.pos, "column '{}' must stand in GROUP BY or inside an aggregate", ExprText(e));
     }
@@ -142,12 +151,24 @@ class SelectBinder {
     return out;
   }
 
+  // In HAVING and ORDER BY: what a name that is no column's is the alias of; else null.
+  const Expr* ItemOfAlias(const Expr& column) const {
+    if (!aliases_ || column.parts.size() != 1 || rows_.Resolve(column.parts, column.pos).ok()) return nullptr;
+    for (const auto& item : s_.items) {
+      if (!item.star && item.alias == column.parts[0].text) return item.expr.get();
+    }
+    return nullptr;
+  }
+
+  // One that stands in HAVING alone is bound there last.
   Status AddAggregate(const Expr& e, const std::string& text) {
+    Binder& rows = in_having_ ? having_rows_ : rows_;
     const auto kind = AggregateKind(e.name);
     if (!kind) return NotYetAt(e.pos, "the aggregate {} is", e.name);
     Aggregate a;
     a.kind = *kind;
     a.distinct = e.flag;
+    a.strict = !in_having_;
     a.text = ExprText(e);
     if (IsStar(e)) {
       if (*kind != Aggregate::Kind::kCount || e.flag) return ErrorAt(e.pos, "'*' is for count(*)");
@@ -158,8 +179,8 @@ class SelectBinder {
         return ErrorAt(e.pos, "{} takes {}, not {}", e.name, two ? "two arguments" : "one argument", e.args.size());
       }
       if (two) PILUM_RETURN_NOT_OK(BindSecond(*e.args[1], &a));
-      PILUM_ASSIGN_OR_RETURN(Operand o, rows_.BindOperand(*e.args[0]));
-      PILUM_ASSIGN_OR_RETURN(a.argument, rows_.AsValue(o));
+      PILUM_ASSIGN_OR_RETURN(Operand o, rows.BindOperand(*e.args[0]));
+      PILUM_ASSIGN_OR_RETURN(a.argument, rows.AsValue(o));
       const auto type = PlainType(a.argument->type());
       auto result = AggregateType(*kind, type);
       if (!result.ok()) return ErrorAt(e.pos, "{} {}", e.name, result.status().message());
@@ -180,12 +201,14 @@ class SelectBinder {
       PILUM_ASSIGN_OR_RETURN(auto out, OverGroups(*e));
       items.push_back(std::move(out));
     }
+    aliases_ = true;
     for (const Expr* e : order_exprs_) {
       PILUM_ASSIGN_OR_RETURN(auto out, OverGroups(*e));
       order.push_back(std::move(out));
     }
     ExprPtr having;
     if (s_.having) {
+      in_having_ = true;
       PILUM_ASSIGN_OR_RETURN(having, OverGroups(*s_.having));
     }
     tail_.group_schema = arrow::schema(group_fields_);
@@ -305,8 +328,10 @@ class SelectBinder {
         return QueryError("DISTINCT is not defined for '{}', {}", names_[i], type->ToString());
     }
     std::set<FieldPath> seen;
-    for (const auto& path : rows_.all_columns()) {
-      if (seen.insert(path).second) tail_.inputs.push_back(path);
+    for (const Binder* binder : {&rows_, &having_rows_}) {
+      for (const auto& path : binder->all_columns()) {
+        if (seen.insert(path).second) tail_.inputs.push_back(path);
+      }
     }
     return Status::OK();
   }
@@ -314,7 +339,8 @@ class SelectBinder {
   const Statement& s_;
   const arrow::Schema& schema_;
   const Params& params_;
-  Binder rows_;  // over rows
+  Binder rows_, having_rows_;  // over rows; the latter without errors where a row has no value
+  bool in_having_ = false, aliases_ = false;
   PathOf path_of_;
   SelectTail tail_;
   std::map<std::string, size_t> group_columns_;

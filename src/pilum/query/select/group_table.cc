@@ -1,5 +1,7 @@
 #include "pilum/query/select/group_table.h"
 
+#include <algorithm>
+
 #include <xxhash.h>
 
 namespace pilum {
@@ -10,26 +12,41 @@ uint32_t GroupTable::Find(std::string_view key, bool* fresh) {
   size_t at = hash & mask;
   for (; slots_[at] != kFree; at = (at + 1) & mask) {
     const uint32_t group = slots_[at];
-    if (hashes_[group] == hash && this->key(group) == key) {
+    if (groups_[group].hash == hash && this->key(group) == key) {
       *fresh = false;
       return group;
     }
   }
-  const auto group = static_cast<uint32_t>(hashes_.size());
+  const auto group = static_cast<uint32_t>(groups_.size());
   slots_[at] = group;
-  hashes_.push_back(hash);
-  bytes_.append(key);
-  ends_.push_back(bytes_.size());
-  if (hashes_.size() * 2 > slots_.size()) Grow();
+  groups_.push_back({hash, Keep(key)});
+  if (groups_.size() * 2 > slots_.size()) Grow();
   *fresh = true;
   return group;
+}
+
+const char* GroupTable::Keep(std::string_view key) {
+  const auto size = static_cast<uint32_t>(key.size());  // of one row: a batch's rows are far below 4 GiB
+  const size_t bytes = sizeof(size) + key.size();
+  if (bytes > left_) {
+    left_ = std::max(kBlock, bytes);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    block_bytes_ += left_;
+    next_ = blocks_.back().get();
+  }
+  char* out = next_;
+  std::memcpy(out, &size, sizeof(size));
+  if (size > 0) std::memcpy(out + sizeof(size), key.data(), key.size());
+  next_ += bytes;
+  left_ -= bytes;
+  return out;
 }
 
 void GroupTable::Grow() {
   std::vector<uint32_t> slots(slots_.size() * 2, kFree);
   const size_t mask = slots.size() - 1;
-  for (uint32_t group = 0; group < hashes_.size(); ++group) {
-    size_t at = hashes_[group] & mask;
+  for (uint32_t group = 0; group < groups_.size(); ++group) {
+    size_t at = groups_[group].hash & mask;
     while (slots[at] != kFree) at = (at + 1) & mask;
     slots[at] = group;
   }

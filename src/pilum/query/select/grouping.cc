@@ -44,7 +44,9 @@ Status Grouping::Add(EvalContext& in) {
     PILUM_RETURN_NOT_OK(in.ctx.Check());
     std::shared_ptr<arrow::Array> values;
     if (tail_.aggregates[i].argument) {
+      const bool strict = std::exchange(in.strict, in.strict && tail_.aggregates[i].strict);
       PILUM_ASSIGN_OR_RETURN(values, EvalPlain(*tail_.aggregates[i].argument, in));
+      in.strict = strict;
     }
     PILUM_RETURN_NOT_OK(accumulators_[i]->Update(values.get(), groups_, num_groups));
   }
@@ -82,6 +84,7 @@ Status Grouping::KeepKeys(const arrow::ArrayVector& keys, const std::vector<int6
 
 Result<std::shared_ptr<arrow::RecordBatch>> Grouping::Finish() {
   const size_t num_groups = tail_.keys.empty() ? 1 : table_.size();
+  table_ = GroupTable();  // what is done with goes before more is made
   arrow::ArrayVector columns;
   for (size_t k = 0; k < tail_.keys.size(); ++k) {
     const auto& type = tail_.group_schema->field(static_cast<int>(k))->type();
@@ -90,18 +93,23 @@ Result<std::shared_ptr<arrow::RecordBatch>> Grouping::Finish() {
       PILUM_ASSIGN_OR_RETURN(column, arrow::MakeArrayOfNull(type, 0, pool_));
     } else {
       PILUM_ASSIGN_OR_RETURN(column, arrow::Concatenate(key_chunks_[k], pool_));
+      key_chunks_[k].clear();
     }
     columns.push_back(std::move(column));
   }
   for (auto& a : accumulators_) {
     PILUM_ASSIGN_OR_RETURN(auto column, a->Finish(num_groups));
+    a.reset();
     columns.push_back(std::move(column));
   }
   return arrow::RecordBatch::Make(tail_.group_schema, static_cast<int64_t>(num_groups), std::move(columns));
 }
 
 uint64_t Grouping::bytes() const {
-  uint64_t n = table_.bytes() + key_bytes_;
+  constexpr uint64_t kResult = 16;  // of one aggregate of one group
+  // The table has gone by the time the columns are made.
+  const uint64_t columns = key_bytes_ + table_.size() * accumulators_.size() * kResult;
+  uint64_t n = std::max(table_.bytes(), columns) + key_bytes_;
   for (const auto& a : accumulators_) n += a->bytes();
   return n;
 }

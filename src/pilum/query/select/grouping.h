@@ -19,7 +19,7 @@ class Grouping {
   Status Add(EvalContext& in);
   // A batch of tail.group_schema. Without GROUP BY: one row, always.
   Result<std::shared_ptr<arrow::RecordBatch>> Finish();
-  uint64_t bytes() const;
+  uint64_t bytes() const;  // with what Finish takes
 
  private:
   Status FindGroups(const arrow::ArrayVector& keys, int64_t rows);

@@ -20,15 +20,16 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 
 class SelectRun final : public QueryResult {
  public:
-  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
+  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail, const Share& share,
             std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options, const ReadContext& ctx)
       : rows_(std::move(rows)),
         tail_(std::move(tail)),
+        share_(share),
         all_rows_(std::move(all_rows)),
         options_(options),
         ctx_(ctx),
-        to_skip_(tail_->offset),
-        to_give_(tail_->limit) {
+        to_skip_(share.offset),
+        to_give_(share.limit) {
     for (const auto& k : tail_->order) orders_.push_back({k.descending, k.nulls_first});
   }
 
@@ -39,7 +40,7 @@ class SelectRun final : public QueryResult {
     return counts_;
   }
   std::string Explain() const override {
-    return fmt::format("answer   {} rows\n", returned_) + SelectText(*tail_) +
+    return fmt::format("answer   {} rows\n", returned_) + SelectText(*tail_, share_) +
            (from_stats_ ? "from     statistics alone: no rows were read\n" : "") + rows_->Explain();
   }
 
@@ -151,9 +152,17 @@ class SelectRun final : public QueryResult {
       PILUM_ASSIGN_OR_RETURN(groups, Select(groups, kept, ctx_.memory_pool()));
     }
     if (groups->num_rows() == 0) return nullptr;
-    EvalContext in{*groups, ctx_, groups->num_rows(), {}, true};
+    std::optional<EvalContext> in(EvalContext{*groups, ctx_, groups->num_rows(), {}, true});
+    if (tail_->order.empty()) {
+      PILUM_ASSIGN_OR_RETURN(auto out, Outputs(*in));
+      if (!tail_->distinct) return out;
+      return Fresh(out, nullptr);
+    }
     sorter_.emplace(Keep(), ctx_.memory_pool());
-    PILUM_RETURN_NOT_OK(Emit(in));
+    PILUM_RETURN_NOT_OK(Emit(*in));
+    in.reset();
+    groups.reset();  // so that columns go as they are put in order
+    PILUM_RETURN_NOT_OK(CheckMemory(sorter_->bytes() + seen_.bytes()));
     return sorter_->Finish();
   }
 
@@ -180,6 +189,7 @@ class SelectRun final : public QueryResult {
       if (!batch) return sorter_->Finish();
       EvalContext in = OverRows(*batch);
       PILUM_RETURN_NOT_OK(Emit(in));
+      if (sorter_->bytes() + seen_.bytes() > options_.memory_limit) PILUM_RETURN_NOT_OK(sorter_->Trim());
       PILUM_RETURN_NOT_OK(CheckMemory(sorter_->bytes() + seen_.bytes()));
     }
   }
@@ -206,8 +216,8 @@ class SelectRun final : public QueryResult {
   }
 
   std::optional<uint64_t> Keep() const {
-    if (!tail_->limit || *tail_->limit > UINT64_MAX - tail_->offset) return std::nullopt;
-    return *tail_->limit + tail_->offset;
+    if (!share_.limit || *share_.limit > UINT64_MAX - share_.offset) return std::nullopt;
+    return *share_.limit + share_.offset;
   }
 
   Status CheckMemory(uint64_t bytes) const {
@@ -219,6 +229,7 @@ class SelectRun final : public QueryResult {
 
   std::unique_ptr<QueryResult> rows_;
   std::shared_ptr<const SelectTail> tail_;
+  const Share share_;
   std::shared_ptr<const Snapshot> all_rows_;
   const QueryOptions options_;
   ReadContext ctx_;
@@ -236,12 +247,12 @@ class SelectRun final : public QueryResult {
 }  // namespace
 
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options,
-                                       const ReadContext& ctx) {
-  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), std::move(all_rows), options, ctx);
+                                       const Share& share, std::shared_ptr<const Snapshot> all_rows,
+                                       const QueryOptions& options, const ReadContext& ctx) {
+  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), share, std::move(all_rows), options, ctx);
 }
 
-std::string SelectText(const SelectTail& tail) {
+std::string SelectText(const SelectTail& tail, const Share& share) {
   std::string out;
   auto list = [](const auto& items, auto text) {
     std::string s;
@@ -261,8 +272,8 @@ std::string SelectText(const SelectTail& tail) {
                                 (k.nulls_first ? " nulls first" : "");
                        }));
   }
-  if (tail.limit || tail.offset > 0)
-    out += fmt::format("limit    {}, offset {}\n", tail.limit ? fmt::to_string(*tail.limit) : "none", tail.offset);
+  if (share.limit || share.offset > 0)
+    out += fmt::format("limit    {}, offset {}\n", share.limit ? fmt::to_string(*share.limit) : "none", share.offset);
   return out;
 }
 

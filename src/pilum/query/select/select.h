@@ -21,6 +21,7 @@ struct Aggregate {
   bool distinct = false;
   double quantile = 0;  // of approx_percentile
   uint64_t top = 0;     // of approx_top_k
+  bool strict = true;   // false: stands in HAVING alone, where what has no value is NULL
   ValuePtr argument;    // null: COUNT(*)
   std::shared_ptr<arrow::DataType> type;
   std::string text;  // canonical, as in sum(a + 1)
@@ -44,27 +45,29 @@ struct SelectTail {
   std::shared_ptr<arrow::Schema> schema;
   bool distinct = false;
   std::vector<OrderKey> order;
+};
+
+// LIMIT and OFFSET, where they are of what comes out of a tail and not of the rows read.
+struct Share {
   std::optional<uint64_t> limit;
   uint64_t offset = 0;
 };
-
-// LIMIT is of what comes out, not of the rows read.
 inline bool TakesAllRows(const SelectTail& t) { return t.grouped || t.distinct || !t.order.empty(); }
 
 // Does the statement need more than columns of matching rows?
 bool NeedsTail(const Statement& statement);
-// Fills out->tail and out->columns. (bind_select.cc)
+// Fills out->tail, out->columns and out->output_names. (bind_select.cc)
 Status BindSelect(const Statement& statement, const arrow::Schema& schema, const Params& params, BoundQuery* out);
 // The answer over `rows`, a plain query that gives tail->inputs. (run_select.cc)
 // `all_rows`: the snapshot whose every row they are, where its statistics may answer instead; else null.
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options,
-                                       const ReadContext& ctx);
+                                       const Share& share, std::shared_ptr<const Snapshot> all_rows,
+                                       const QueryOptions& options, const ReadContext& ctx);
 // The one group of a query without GROUP BY, from statistics alone; null where they do not say it all. (from_stats.cc)
 Result<std::shared_ptr<arrow::RecordBatch>> GroupFromStats(const SelectTail& tail, const Snapshot& snapshot,
                                                            ReadContext& ctx);
 // For Explain: one line a step.
-std::string SelectText(const SelectTail& tail);
+std::string SelectText(const SelectTail& tail, const Share& share);
 
 // An expression as text: names as written, calls in lower case; what a column without an alias is called. (expr_text.cc)
 std::string ExprText(const Expr& e);
