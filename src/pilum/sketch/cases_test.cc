@@ -292,11 +292,18 @@ TEST(Cases, ParamsOutOfRangeAreRefused) {
 
 TEST(Cases, ManyEqualKeysSortByBytes) {
   std::mt19937_64 rng(4);
-  for (size_t n : {0, 1, 191, 192, 5000}) {
-    for (int kind = 0; kind < 3; ++kind) {
+  std::normal_distribution<double> normal;
+  for (size_t n : {0, 1, 191, 192, 5000, 20000}) {
+    for (int kind = 0; kind < 5; ++kind) {
       std::vector<int64_t> keys(n);
-      for (int64_t& k : keys)
-        k = kind == 0 ? static_cast<int64_t>(rng()) : kind == 1 ? 7 : static_cast<int64_t>(rng() % 9) - 4;
+      for (int64_t& k : keys) {
+        k = kind == 0   ? static_cast<int64_t>(rng())
+            : kind == 1 ? 7
+            : kind == 2 ? static_cast<int64_t>(rng() % 9) - 4
+            : kind == 3 ? KeyOf(normal(rng))
+                        : static_cast<int64_t>(rng() % 100000);  // all agree in the upper bits but one
+      }
+      if (kind == 4 && n > 0) keys[n / 2] = INT64_MIN;
       std::vector<int64_t> sorted = keys;
       std::sort(sorted.begin(), sorted.end());
       SortKeys(&keys);
