@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Requests and bytes of the same reads: pylance on a loopback object store (server.py) that counts them, Pilum by its own exact
-counts. Each read opens the file anew; the open is part of it. A JSON line a read; `ratio` is ours / pylance's requests.
+"""Requests and bytes of the same reads of an object store: pylance on a loopback one (server.py) that counts them, Pilum on a
+store in memory of the same latency (ours.cc: ninja pilum_requests). Each read opens the file anew; the open is part of it. A JSON
+line a read; `ratio` is ours / pylance's requests, of which its HEADs are none.
 
-    requests_race.py [--rows 300000] [--latency 5] [--file F.lance]
+    requests_race.py [--rows 300000] [--version 2.2] [--latency 5] [--file F.lance] [--ours build/release/bench/pilum_requests]
 """
 
 import argparse
@@ -17,9 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "race"))
 import race_data
 
-from lance.file import LanceFileReader as Theirs
-from lance.file import LanceFileWriter
-from pilum.file import LanceFileReader as Ours
+from lance.file import LanceFileReader, LanceFileWriter
 
 
 def reads(num_rows, column):
@@ -38,17 +37,32 @@ def consume(reader, rows):
     return sum(batch.num_rows for batch in results.to_batches())
 
 
+class Ours:
+    """One process for all jobs: it loads the file once."""
+
+    def __init__(self, program, path, latency):
+        self.process = subprocess.Popen([program, path, str(latency)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def read(self, columns, rows):
+        job = f"{'*' if columns is None else ','.join(columns)}\t{'*' if rows is None else ','.join(map(str, rows))}\n"
+        self.process.stdin.write(job)
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--rows", type=int, default=300_000)
-    ap.add_argument("--latency", type=float, default=5, help="milliseconds a request")
+    ap.add_argument("--latency", type=int, default=5, help="milliseconds a request")
     ap.add_argument("--file", help="a Lance file (default: conversations, written here by pylance)")
+    ap.add_argument("--version", default="2.2")
     ap.add_argument("--column", default="text")
+    ap.add_argument("--ours", default=Path(__file__).resolve().parents[2] / "build" / "release" / "bench" / "pilum_requests")
     a = ap.parse_args()
-    path = Path(a.file) if a.file else race_data.FOLDER / f"requests_{a.rows}.lance"
+    path = Path(a.file) if a.file else race_data.FOLDER / f"requests_{a.rows}_{a.version}.lance"
     if not path.exists():
         table = race_data.tables(a.rows)["conv"]
-        with LanceFileWriter(str(path), table.schema, version="2.2") as w:
+        with LanceFileWriter(str(path), table.schema, version=a.version) as w:
             w.write_batch(table)
     server = subprocess.Popen([sys.executable, Path(__file__).with_name("server.py"), path.parent, str(a.latency)],
                               stdout=subprocess.PIPE, text=True)
@@ -56,19 +70,19 @@ def main():
         endpoint = f"http://127.0.0.1:{int(server.stdout.readline())}"
         storage = {"aws_endpoint": endpoint, "allow_http": "true", "aws_access_key_id": "x", "aws_secret_access_key": "x",
                    "aws_region": "us-east-1", "aws_virtual_hosted_style_request": "false"}
-        for job, columns, rows in reads(Ours(path).num_rows(), a.column):
-            counts = lambda: json.load(urllib.request.urlopen(endpoint + "/-/counts"))
+        ours = Ours(a.ours, path, a.latency)
+        counts = lambda: json.load(urllib.request.urlopen(endpoint + "/-/counts"))
+        for job, columns, rows in reads(LanceFileReader(str(path)).num_rows(), a.column):
             counts()
             start = time.perf_counter()
-            n = consume(Theirs(f"s3://bucket/{path.name}", storage_options=storage, columns=columns), rows)
+            n = consume(LanceFileReader(f"s3://bucket/{path.name}", storage_options=storage, columns=columns), rows)
             their_wall, theirs = time.perf_counter() - start, counts()
-            reader = Ours(path, columns=columns)
-            assert consume(reader, rows) == n
-            stats = reader.stats if isinstance(reader.stats, dict) else reader.stats()
-            print(json.dumps({"race": "requests", "job": job, "requests": stats["requests"], "bytes": stats["bytes"], "peer": "pylance",
-                              "peer_requests": theirs["requests"], "peer_heads": theirs["heads"], "peer_bytes": theirs["bytes"],
-                              "peer_wall": round(their_wall, 3), "ratio": round(stats["requests"] / max(1, theirs["requests"]), 3)}),
-                  flush=True)
+            mine = ours.read(columns, rows)
+            assert mine["rows"] == n
+            print(json.dumps({"race": "requests", "job": job, "requests": mine["requests"], "bytes": mine["bytes"], "wall": mine["wall"],
+                              "peer": "pylance", "peer_requests": theirs["requests"], "peer_heads": theirs["heads"],
+                              "peer_bytes": theirs["bytes"], "peer_wall": round(their_wall, 3),
+                              "ratio": round(mine["requests"] / max(1, theirs["requests"]), 3)}), flush=True)
     finally:
         server.terminate()
         server.wait()

@@ -47,6 +47,7 @@ class LazyPage : public Page {
     const Page* page = Parsed();
     return page ? page->info() : head_;
   }
+  std::vector<ByteRange> stored_ranges() const override { return head_.buffers; }
   uint64_t cached_bytes() const override { return page_ ? page_->cached_bytes() : 0; }
   const Page& parsed() const override {
     const Page* page = Parsed();

@@ -58,7 +58,7 @@ struct FileInfo {
 
 class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
-  // Reads the tail (one request of up to 64 KiB; a second if the metadata is larger) and nothing else; validates
+  // Reads the tail (one request of up to 64 KiB, or as ReadCost says; a second if the metadata is larger) and nothing else; validates
   // footer, tables, schema, and where each page lies. A page's layout is validated when the page is first read (or
   // Check looks at it). kUnsupported naming the version
   // for 2.3 and legacy; kCorrupt otherwise.

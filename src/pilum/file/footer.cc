@@ -15,7 +15,6 @@ namespace pilum {
 namespace {
 
 constexpr uint64_t kFooterSize = 40;
-constexpr uint64_t kTailSize = 64 * 1024;
 constexpr uint64_t kTableEntry = 16;                  // u64 position, u64 size
 constexpr uint64_t kMaxMetadata = uint64_t{1} << 30;  // bytes of all column metadata, and of the schema
 
@@ -213,7 +212,8 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
   QuietProtobuf();
   PILUM_RETURN_NOT_OK(ctx.Check());
   Fetched fetched(source, ctx);
-  ByteRange tail{size - std::min(size, kTailSize), std::min(size, kTailSize)};
+  const uint64_t tail_size = std::min(size, source.cost().tail);
+  ByteRange tail{size - tail_size, tail_size};
   PILUM_RETURN_NOT_OK(fetched.Fetch({tail}));
   PILUM_ASSIGN_OR_RETURN(Footer f, ParseFooter(name, fetched.Bytes(tail), size, ctx.allow_unstable));
   PILUM_RETURN_NOT_OK(CheckFooter(name, f, size));

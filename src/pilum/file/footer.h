@@ -24,7 +24,7 @@ struct FileMetadata {
   std::unique_ptr<Checksums> checksums;  // null: the file has none, or verifying is off
 };
 
-// One request for the last 64 KiB; a second for what lies before them (a third only where the table of global buffers
+// One request for the last bytes (ReadCost::tail: 64 KiB of a local file); a second for what lies before them (a third only where the table of global buffers
 // itself does). Every range in the result lies within the file, and from 2.1 on every buffer begins on a 64-byte
 // boundary. Where the file has checksums, the metadata agree with theirs. Errors name the file.
 Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx);

@@ -10,6 +10,7 @@
 #include <arrow/datum.h>
 #include <arrow/type.h>
 
+#include "pilum/file/extent_cache.h"
 #include "pilum/file/utf8.h"
 
 namespace pilum {
@@ -24,8 +25,9 @@ constexpr uint64_t kMapFromCells = 64;
 // One read of the addressable fields. All leaves advance together, so that a take costs few round trips.
 class Gather {
  public:
-  Gather(const OpenFile& file, std::span<const uint64_t> rows, const uint8_t* map, ReadContext& ctx)
-      : file_(file), rows_(rows), map_(map), ctx_(ctx) {}
+  Gather(const OpenFile& file, std::span<const uint64_t> rows, const uint8_t* map, ExtentCache* extents,
+         ReadContext& ctx)
+      : file_(file), rows_(rows), map_(map), extents_(extents), ctx_(ctx) {}
 
   // False: some page of `leaf` is not addressable.
   bool Add(const LeafTaker* leaf) {
@@ -77,7 +79,8 @@ class Gather {
       while (leaf + 1 < counts.size() && i >= counts[leaf]) i -= counts[leaf++];
       return fmt::format("column '{}'", leaves_[leaf].column().name);
     };
-    PILUM_ASSIGN_OR_RETURN(auto fetched, file_.ReadRanges(ranges, place, ctx_));
+    PILUM_ASSIGN_OR_RETURN(
+        auto fetched, extents_ ? extents_->ReadRanges(ranges, place, ctx_) : file_.ReadRanges(ranges, place, ctx_));
     std::span<const BufferPtr> left(fetched);
     for (size_t i = 0; i < leaves_.size(); ++i) {
       if (counts[i] > 0) PILUM_RETURN_NOT_OK((leaves_[i].*give)(left.first(counts[i])));
@@ -89,6 +92,7 @@ class Gather {
   const OpenFile& file_;
   std::span<const uint64_t> rows_;
   const uint8_t* map_;
+  ExtentCache* extents_;  // null: of a local file
   ReadContext& ctx_;
   std::vector<LeafTake> leaves_;
   size_t next_ = 0;
@@ -107,14 +111,14 @@ Result<ArrayPtr> PlacesOf(std::span<const uint64_t> rows, const std::vector<uint
 
 // The fields of `projection` that are not addressable, in units.
 Result<std::vector<ArrayPtr>> TakeUnit(const OpenFile& file, const Projection& projection,
-                                       std::span<const uint64_t> rows, ReadContext& ctx) {
+                                       std::span<const uint64_t> rows, ExtentCache* extents, ReadContext& ctx) {
   std::vector<uint64_t> sorted(rows.begin(), rows.end());
   const bool ascending = std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end();
   if (!ascending) {
     std::sort(sorted.begin(), sorted.end());
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   }
-  PILUM_ASSIGN_OR_RETURN(DecodedUnit unit, DecodeUnit(file, projection, RowSet::FromSorted(sorted), ctx));
+  PILUM_ASSIGN_OR_RETURN(DecodedUnit unit, DecodeUnit(file, projection, RowSet::FromSorted(sorted), extents, ctx));
   if (ascending) return std::move(unit.arrays);
   PILUM_ASSIGN_OR_RETURN(ArrayPtr places, PlacesOf(rows, sorted, ctx.memory_pool()));
   arrow::compute::ExecContext exec(ctx.memory_pool());
@@ -124,6 +128,14 @@ Result<std::vector<ArrayPtr>> TakeUnit(const OpenFile& file, const Projection& p
     array = taken.make_array();
   }
   return std::move(unit.arrays);
+}
+
+std::vector<Extent> WholePages(const OpenFile& file, const Projection& projection, std::span<const uint64_t> rows) {
+  std::vector<uint64_t> sorted(rows.begin(), rows.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int> leaves;
+  for (const ReadField& field : projection.reads) leaves.insert(leaves.end(), field.leaves.begin(), field.leaves.end());
+  return SmallPages(file, leaves, RowSet::FromSorted(sorted));
 }
 
 }  // namespace
@@ -158,7 +170,9 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
   size_t num_leaves = 0;
   for (const ReadField& field : projection.reads) num_leaves += field.leaves.size();
   const uint8_t* map = MapFor(rows.size() * num_leaves, ctx);
-  Gather gather(*file_, rows, map, ctx);
+  std::optional<ExtentCache> extents;
+  if (!map && file_->source->cost().remote) extents.emplace(*file_, WholePages(*file_, projection, rows), 0, ctx);
+  Gather gather(*file_, rows, map, extents ? &*extents : nullptr, ctx);
   Projection others;
   std::vector<size_t> places, other_places;
   for (size_t f = 0; f < projection.reads.size(); ++f) {
@@ -197,7 +211,7 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
   }
   if (map) PILUM_RETURN_NOT_OK(file_->source->CheckMapped());
   if (others.reads.empty()) return out;
-  PILUM_ASSIGN_OR_RETURN(auto arrays, TakeUnit(*file_, others, rows, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto arrays, TakeUnit(*file_, others, rows, extents ? &*extents : nullptr, ctx));
   for (size_t i = 0; i < arrays.size(); ++i) out[other_places[i]] = std::move(arrays[i]);
   return out;
 }

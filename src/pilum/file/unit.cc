@@ -8,6 +8,7 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
+#include "pilum/file/extent_cache.h"
 #include "pilum/file/utf8.h"
 
 namespace pilum {
@@ -26,7 +27,7 @@ const PagePart& PartOf(const std::vector<PagePart>& parts, size_t i) {
   return parts.back();
 }
 
-Status Fetch(const OpenFile& file, std::vector<PagePart>* parts, ReadContext& ctx) {
+Status FetchParts(const OpenFile& file, ExtentCache* extents, std::vector<PagePart>* parts, ReadContext& ctx) {
   auto place = [&](size_t i) {
     const PagePart& part = PartOf(*parts, i);
     return file.PlaceOf(part.leaf, part.page);
@@ -48,7 +49,8 @@ Status Fetch(const OpenFile& file, std::vector<PagePart>* parts, ReadContext& ct
       ranges.insert(ranges.end(), more.begin(), more.end());
     }
     if (ranges.empty()) return Status::OK();
-    PILUM_ASSIGN_OR_RETURN(fetched, file.ReadRanges(ranges, place, ctx));
+    PILUM_ASSIGN_OR_RETURN(fetched,
+                           extents ? extents->ReadRanges(ranges, place, ctx) : file.ReadRanges(ranges, place, ctx));
   }
   return MakeError(ErrorKind::kCorrupt, "a page asks for more rounds of bytes than any layout has");
 }
@@ -106,8 +108,9 @@ void UnitRead::Start(size_t leaf) {
   parts_of_leaf_.push_back(count);
 }
 
-Result<DecodedUnit> UnitRead::Run(ReadContext& ctx) {
-  PILUM_RETURN_NOT_OK(Fetch(file_, &parts_, ctx));
+Status UnitRead::Fetch(ExtentCache* extents, ReadContext& ctx) { return FetchParts(file_, extents, &parts_, ctx); }
+
+Result<DecodedUnit> UnitRead::Decode(ReadContext& ctx) {
   DecodedUnit unit;
   unit.rows = rows_;
   for (const ReadField& field : projection_.reads) {
@@ -166,7 +169,7 @@ Result<ArrayPtr> DecodePage(const OpenFile& file, size_t leaf, size_t page, RowS
   std::unique_lock lock(file.begin_reads);
   parts.push_back({file.columns[leaf].pages[page]->StartRead(std::move(rows)), leaf, page});
   lock.unlock();
-  PILUM_RETURN_NOT_OK(Fetch(file, &parts, ctx));
+  PILUM_RETURN_NOT_OK(FetchParts(file, nullptr, &parts, ctx));
   return parts[0].read->Decode(ctx);
 }
 

@@ -23,6 +23,8 @@
 
 namespace pilum {
 
+class ExtentCache;
+
 struct OpenColumn {
   std::vector<std::unique_ptr<Page>> pages;
   std::vector<uint64_t> first_row;  // of each page, and last the number of rows
@@ -60,15 +62,17 @@ struct DecodedUnit {
   uint64_t bytes = 0;                                 // as ArrowBytes
 };
 
-// `rows` (not empty) of every field, in two steps. Making one only begins the reads of its pages, which settles which
+// `rows` (not empty) of every field, step by step. Making one only begins the reads of its pages, which settles which
 // of several units fetches what they share: made in the order of their rows, they ask for the same ranges whatever
-// threads run them. Run waits only for units made before it.
+// threads run them. Fetch waits only for units made before it.
 class UnitRead {
  public:
   UnitRead(const OpenFile& file, const Projection& projection, RowSet rows);
   const RowSet& rows() const { return rows_; }
-  // Once. Fetches and decodes; all pages advance together: one ReadRanges a round.
-  Result<DecodedUnit> Run(ReadContext& ctx);
+  // Each once, in this order. All pages advance together: one ReadRanges a round, through `extents` where there are any
+  // (null: of the file).
+  Status Fetch(ExtentCache* extents, ReadContext& ctx);
+  Result<DecodedUnit> Decode(ReadContext& ctx);
 
  private:
   void Start(size_t leaf);
@@ -83,10 +87,12 @@ class UnitRead {
   size_t next_part_ = 0, next_leaf_ = 0;
 };
 
-// Both steps in one.
+// All steps in one.
 inline Result<DecodedUnit> DecodeUnit(const OpenFile& file, const Projection& projection, RowSet rows,
-                                      ReadContext& ctx) {
-  return UnitRead(file, projection, std::move(rows)).Run(ctx);
+                                      ExtentCache* extents, ReadContext& ctx) {
+  UnitRead unit(file, projection, std::move(rows));
+  PILUM_RETURN_NOT_OK(unit.Fetch(extents, ctx));
+  return unit.Decode(ctx);
 }
 
 // The rows (of the page) of one page of one leaf, as its PathField.

@@ -172,6 +172,137 @@ TEST(ByteSource, CoalescesCountsAndBounds) {
   }
 }
 
+std::shared_ptr<SlowReads> Slow(ReadCost cost) {
+  auto slow = std::make_shared<SlowReads>();
+  slow->cost = cost;
+  return slow;
+}
+
+// Opened; what that costs is not counted.
+std::shared_ptr<const ByteSource> OpenSlow(const std::string& bytes, const std::shared_ptr<SlowReads>& slow) {
+  ReadContext ctx;
+  auto source = OpenSlowMemorySource("slow", arrow::Buffer::FromString(bytes), slow, ctx).ValueOrDie();
+  slow->requests = slow->bytes = 0;
+  return source;
+}
+
+// As ReadRanges of `source`, checked against `bytes`.
+void CheckRead(const ByteSource& source, const std::string& bytes, std::vector<ByteRange> ranges, ReadStats* stats) {
+  ReadContext ctx;
+  ctx.stats = stats;
+  auto got = source.ReadRanges(ranges, ctx).ValueOrDie();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    EXPECT_EQ(got[i]->ToString(), bytes.substr(ranges[i].offset, ranges[i].size)) << i;
+  }
+}
+
+std::string Noise(size_t n) {
+  std::string bytes(n, 0);
+  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
+  return bytes;
+}
+
+TEST(ByteSource, RequestsFollowTheCostOfTheSource) {
+  const std::string bytes = Noise(100'000);
+  auto slow = Slow({.gap = 1000, .most = 10'000, .parallel = 4, .tail = 0, .remote = true});
+  auto source = OpenSlow(bytes, slow);
+  ReadStats stats;
+  // Gaps of 1,000 are read through, of 1,001 not; out of order, and one inside another.
+  CheckRead(*source, bytes, {{5000, 10}, {1000, 10}, {2010, 10}, {3021, 500}, {3100, 10}}, &stats);
+  EXPECT_EQ(stats.requests, 3u);
+  EXPECT_EQ(stats.bytes, 1020u + 500u + 10u);
+  // No gap makes a request larger than 10,000; overlap does, and is split in equal pieces.
+  CheckRead(*source, bytes, {{0, 6000}, {6000, 4000}, {10'000, 1}}, &stats);
+  EXPECT_EQ(stats.requests, 5u);
+  CheckRead(*source, bytes, {{20'000, 25'001}, {40'000, 20'000}}, &stats);
+  EXPECT_EQ(stats.requests, 9u);
+  EXPECT_EQ(stats.bytes, 1530u + 10'001u + 40'000u);
+  EXPECT_EQ(slow->requests, stats.requests);
+  EXPECT_EQ(slow->bytes, stats.bytes);
+}
+
+TEST(ByteSource, SpareBytesCloseTheSmallestGaps) {
+  const std::string bytes = Noise(100'000);
+  auto slow = Slow({.gap = 10, .reach = 5000, .spare = 9000, .most = 50'000, .tail = 0, .remote = true});
+  auto source = OpenSlow(bytes, slow);
+  ReadStats stats;
+  // Gaps of 4,000, 5,001 (too far), 3,000, 2,000 (then 0 of 9,000 are left) and 10 (near, which costs nothing).
+  CheckRead(*source, bytes, {{0, 100}, {4100, 100}, {9201, 99}, {12'300, 100}, {14'400, 100}, {14'510, 5}}, &stats);
+  EXPECT_EQ(stats.requests, 2u);
+  EXPECT_EQ(stats.bytes, 4200u + 5314u);
+  // 4,001 is more than is left.
+  CheckRead(*source, bytes, {{0, 100}, {4101, 100}, {9202, 99}, {12'301, 100}, {14'401, 100}}, &stats);
+  EXPECT_EQ(stats.requests, 5u);
+  // A request stays below the most.
+  CheckRead(*source, bytes, {{0, 30'000}, {31'000, 30'000}}, &stats);
+  EXPECT_EQ(stats.requests, 7u);
+}
+
+TEST(ByteSource, RequestsAreInFlightTogether) {
+  const std::string bytes = Noise(64'000);
+  auto slow = Slow({.gap = 0, .most = 1000, .parallel = 8, .tail = 0, .remote = true});
+  slow->latency = std::chrono::milliseconds(5);
+  auto source = OpenSlow(bytes, slow);
+  ReadStats stats;
+  CheckRead(*source, bytes, {{0, 64'000}}, &stats);
+  EXPECT_EQ(stats.requests, 64u);
+  EXPECT_GT(slow->most_in_flight, 1);
+  EXPECT_LE(slow->most_in_flight, 8);
+}
+
+// Fails from some byte on.
+class BrokenSource : public ByteSource {
+ public:
+  uint64_t size() const override { return 100; }
+  const std::string& name() const override { return name_; }
+  const ReadCost& cost() const override { return cost_; }
+
+ protected:
+  Status ReadAt(ByteRange range, uint8_t* out, ReadContext&) const override {
+    if (range.offset >= 90) throw std::bad_alloc();
+    if (range.offset >= 30) return Status::IOError(fmt::format("broken at {}", range.offset));
+    std::memset(out, 1, range.size);
+    return Status::OK();
+  }
+
+ private:
+  std::string name_ = "broken";
+  ReadCost cost_{.gap = 0, .most = 10, .parallel = 4, .remote = true};
+};
+
+TEST(ByteSource, OneFailedRequestFailsTheRead) {
+  BrokenSource source;
+  ReadStats stats;
+  ReadContext ctx;
+  ctx.stats = &stats;
+  EXPECT_EQ(source.ReadRange({0, 60}, ctx).status().message(), "broken at 30");
+  EXPECT_EQ(KindOf(source.ReadRange({90, 10}, ctx).status()), ErrorKind::kMemory);
+  EXPECT_EQ(stats.requests, 3u);
+  EXPECT_EQ(stats.bytes, 30u);
+}
+
+TEST(ObjectStore, MemoryPlaysASlowOne) {
+  auto slow = Slow({.tail = 4, .remote = true});
+  auto store = ObjectStore::SlowMemory("memory:", slow);
+  ASSERT_TRUE(store->PutIfAbsent("a", "0123456789").ValueOrDie());
+  ReadStats stats;
+  ReadContext ctx;
+  ctx.stats = &stats;
+  auto source = store->OpenSource("a", ctx).ValueOrDie();
+  EXPECT_TRUE(source->cost().remote);
+  EXPECT_EQ(stats.opens, 1u);
+  EXPECT_EQ(stats.requests, 1u);
+  EXPECT_EQ(stats.bytes, 4u);
+  // The tail is there; what reaches before it is a request of all.
+  CheckRead(*source, "0123456789", {{6, 4}, {9, 1}, {10, 0}}, &stats);
+  EXPECT_EQ(stats.requests, 1u);
+  CheckRead(*source, "0123456789", {{5, 2}, {7, 2}, {0, 1}}, &stats);
+  EXPECT_EQ(stats.requests, 2u);
+  EXPECT_EQ(stats.bytes, 4u + 7u);
+  EXPECT_EQ(slow->requests, stats.requests);
+  EXPECT_EQ(slow->bytes, stats.bytes);
+}
+
 TEST(ByteSource, StopsWhenAsked) {
   auto source = MakeMemorySource("mem", arrow::Buffer::FromString(std::string(10, 'x')));
   ReadContext ctx;

@@ -12,19 +12,25 @@
 namespace pilum {
 namespace {
 
+StoreTime SystemTime() { return std::chrono::time_point_cast<StoreTime::duration>(std::chrono::system_clock::now()); }
+
 class MemoryStore : public ObjectStore {
  public:
-  MemoryStore(std::string name, StoreClock clock) : name_(std::move(name)), clock_(std::move(clock)) {}
+  MemoryStore(std::string name, StoreClock clock, std::shared_ptr<SlowReads> slow)
+      : name_(std::move(name)), clock_(std::move(clock)), slow_(std::move(slow)) {}
   const std::string& uri() const override { return name_; }
 
   Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
     PILUM_RETURN_NOT_OK(ctx.Check());
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     auto it = objects_.find(path);
     if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", name_, path);
     if (ctx.stats) ctx.stats->opens += 1;
-    return MakeMemorySource(name_ + path, it->second.bytes);
+    const BufferPtr bytes = it->second.bytes;
+    lock.unlock();
+    if (slow_) return OpenSlowMemorySource(name_ + path, bytes, slow_, ctx);
+    return MakeMemorySource(name_ + path, bytes);
   }
 
   Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
@@ -103,6 +109,7 @@ class MemoryStore : public ObjectStore {
 
   std::string name_;
   StoreClock clock_;
+  std::shared_ptr<SlowReads> slow_;
   mutable std::mutex mutex_;
   std::map<std::string, Object> objects_;
 };
@@ -110,10 +117,12 @@ class MemoryStore : public ObjectStore {
 }  // namespace
 
 std::shared_ptr<ObjectStore> ObjectStore::Memory(std::string name, StoreClock clock) {
-  if (!clock) {
-    clock = [] { return std::chrono::time_point_cast<StoreTime::duration>(std::chrono::system_clock::now()); };
-  }
-  return std::make_shared<MemoryStore>(std::move(name), std::move(clock));
+  if (!clock) clock = SystemTime;
+  return std::make_shared<MemoryStore>(std::move(name), std::move(clock), nullptr);
+}
+
+std::shared_ptr<ObjectStore> ObjectStore::SlowMemory(std::string name, std::shared_ptr<SlowReads> slow) {
+  return std::make_shared<MemoryStore>(std::move(name), SystemTime, std::move(slow));
 }
 
 }  // namespace pilum

@@ -33,10 +33,14 @@ class ObjectStore {
   static Result<std::shared_ptr<ObjectStore>> Open(std::string_view uri);
   // `clock`: what Now and modified are told by; empty: the system's.
   static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:", StoreClock clock = {});
+  // The same for tests whose reads cost and count as those of a distant store.
+  static std::shared_ptr<ObjectStore> SlowMemory(std::string name, std::shared_ptr<SlowReads> slow);
 
   virtual const std::string& uri() const = 0;
-  virtual Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path,
-                                                               ReadContext& ctx) const = 0;  // kNotFound
+  // kNotFound. Where asking for the size is a request, the end of the object comes with it (as much as the source's
+  // cost().tail; it then answers reads of it from memory) and ctx.stats counts that: it is the first thing that readers
+  // want.
+  virtual Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const = 0;
   // Appears at `path` at Close, replacing what was there; durable (fsync of file and folder) once Close returned.
   virtual Result<std::unique_ptr<ByteSink>> Create(const std::string& path) = 0;
   // false: something is already there, and it is untouched. A true answer is durable.

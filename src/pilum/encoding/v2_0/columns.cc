@@ -19,6 +19,22 @@ constexpr uint64_t kFreeRows = uint64_t{1} << 24;  // rows that a page without b
 
 constexpr size_t kMaxPages = size_t{1} << 21;  // one each of every leaf below a list: the product could be anything
 
+// Adds where the pages lie that hold entries of [entries). The items that they say they hold.
+RowRange AddPages(const Column& column, RowRange entries, std::vector<ByteRange>* ranges) {
+  const auto& first = column.first_entry;
+  auto page_of = [&](uint64_t entry) {
+    return std::upper_bound(first.begin(), first.end(), entry) - first.begin() - 1;
+  };
+  if (entries.size() == 0) return {};
+  const auto begin = static_cast<size_t>(page_of(entries.begin)),
+             end = static_cast<size_t>(page_of(entries.end - 1)) + 1;
+  for (size_t p = begin; p < end; ++p) {
+    const auto& buffers = column.stored->pages[p].buffers;
+    ranges->insert(ranges->end(), buffers.begin(), buffers.end());
+  }
+  return column.first_item.empty() ? RowRange{} : RowRange{column.first_item[begin], column.first_item[end]};
+}
+
 // One page of the outermost column that is stored: the values', or the outermost list's.
 class PathPage : public Page {
  public:
@@ -29,6 +45,15 @@ class PathPage : public Page {
     return StartPathRead(*path_, rows.Shift(first_row_));
   }
   uint64_t num_rows() const override { return info_->length; }
+  std::vector<ByteRange> stored_ranges() const override {
+    std::vector<ByteRange> ranges;
+    RowRange entries{first_row_, first_row_ + info_->length};
+    for (const PathStep& step : path_->steps) {
+      if (step.list) entries = AddPages(*step.list, entries, &ranges);
+    }
+    AddPages(*path_->values, entries, &ranges);
+    return ranges;
+  }
   const PageInfo& info() const override { return *info_; }
   uint64_t estimated_row_bytes() const override { return row_bytes_; }
   uint64_t cached_bytes() const override {
@@ -121,7 +146,8 @@ class Opener {
     if (entries != expected) {
       return BadBytes("column '{}' has {} rows or items where {} are expected", column->name, entries, expected);
     }
-    out_.stored.push_back(std::make_shared<const StoredColumn>(std::move(stored)));
+    column->stored = std::make_shared<const StoredColumn>(std::move(stored));
+    out_.stored.push_back(column->stored);
     return Status::OK();
   }
 

@@ -11,6 +11,8 @@
 
 namespace pilum::v2_0 {
 
+struct StoredColumn;
+
 // A column of list offsets or of values. Immutable.
 struct Column {
   std::string name;                               // dotted
@@ -21,6 +23,7 @@ struct Column {
   std::vector<Part> pages;
   std::vector<uint64_t> first_entry;  // of each page, and last the number of entries
   std::vector<uint64_t> first_item;   // lists: the same of the items
+  std::shared_ptr<const StoredColumn> stored;
 };
 
 struct PathStep {
