@@ -66,7 +66,8 @@ class Page {
   virtual uint64_t estimated_row_bytes() const { return 0; }
   virtual uint64_t num_rows() const = 0;  // top-level rows: length / column.items_per_row()
   virtual const PageInfo& info() const = 0;
-  // Everywhere in the file that a read of it may ask for, but for payloads of blobs; from metadata alone, nothing parsed.
+  // Where in the file reads of it ask for bytes, but for payloads of blobs; below lists of 2.0 roughly. From metadata
+  // alone, nothing parsed.
   virtual std::vector<ByteRange> stored_ranges() const { return info().buffers; }
   // Bytes held by the prelude cache now.
   virtual uint64_t cached_bytes() const = 0;

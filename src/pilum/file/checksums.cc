@@ -19,7 +19,7 @@ constexpr uint64_t kMinBlock = 512, kMaxBlock = 1 << 20;
 constexpr uint64_t kSegment = 64 * 1024;  // bytes of block checksums behind one segment checksum
 constexpr uint64_t kPerSegment = kSegment / 4;
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kPiece = 1 << 20;  // read at once by FindDamage
+constexpr uint64_t kPiece = 1 << 20, kRemotePiece = 16 << 20;  // read at once by FindDamage
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 uint64_t RoundUp(uint64_t a, uint64_t b) { return CeilDiv(a, b) * b; }
@@ -234,8 +234,9 @@ Result<std::vector<BufferPtr>> Checksums::ReadRanges(const ByteSource& source, s
 
 Result<std::vector<ByteRange>> Checksums::FindDamage(const ByteSource& source, size_t most, ReadContext& ctx) const {
   std::vector<ByteRange> out;
-  for (uint64_t at = 0; at < trailer_.data_size; at += kPiece) {
-    const ByteRange piece{at, std::min(kPiece, trailer_.data_size - at)};
+  const uint64_t size = source.cost().remote ? kRemotePiece : kPiece;
+  for (uint64_t at = 0; at < trailer_.data_size; at += size) {
+    const ByteRange piece{at, std::min(size, trailer_.data_size - at)};
     PILUM_RETURN_NOT_OK(LoadSegments(source, std::span(&piece, 1), ctx));
     PILUM_ASSIGN_OR_RETURN(auto bytes, source.ReadRange(piece, ctx));
     for (ByteRange left = piece; left.size > 0;) {

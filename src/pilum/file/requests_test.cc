@@ -3,8 +3,10 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "pilum/file/file_reader.h"
 #include "pilum/file/file_writer.h"
@@ -102,7 +104,7 @@ struct Cost {
 
 // All rows, or `take` of them, checked against what was written; the open is part of the cost.
 Cost Read(const Store& store, const Columns& columns, std::optional<std::vector<uint64_t>> take, int threads = 1,
-          uint64_t batch_rows = 4096) {
+          uint64_t batch_rows = 4096, uint64_t batch_bytes = 64 << 20) {
   ReadStats stats;
   ReadContext ctx;
   ctx.stats = &stats;
@@ -123,7 +125,7 @@ Cost Read(const Store& store, const Columns& columns, std::optional<std::vector<
     }
     EXPECT_EQ(got->num_rows(), static_cast<int64_t>(take->size()));
   } else {
-    auto stream = reader->Read(columns, RowSet::All(kRows), BatchLimits{batch_rows}, ctx).ValueOrDie();
+    auto stream = reader->Read(columns, RowSet::All(kRows), BatchLimits{batch_rows, batch_bytes}, ctx).ValueOrDie();
     std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
     while (auto batch = stream->Next().ValueOrDie()) batches.push_back(std::move(batch));
     auto got = arrow::Table::FromRecordBatches(stream->schema(), batches).ValueOrDie();
@@ -193,6 +195,86 @@ TEST(Requests, AreInFlightTogether) {
   store.slow->latency = std::chrono::milliseconds(2);
   Read(store, std::nullopt, std::nullopt);
   EXPECT_GT(store.slow->most_in_flight, 3);
+}
+
+// Little memory: pages in pieces, which go and come.
+TEST(Requests, OfScansWithinLittleMemory) {
+  for (FileVersion version : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2}) {
+    const Store store(version, 64 << 20);  // one page a column
+    const Cost one = Read(store, std::nullopt, std::nullopt, 1, 1000, 64 << 10);
+    EXPECT_LT(one.bytes, store.file_size * 2) << NameOf(version);
+    const Cost many = Read(store, std::nullopt, std::nullopt, 3, 1000, 64 << 10);
+    EXPECT_EQ(many.requests, one.requests) << NameOf(version);
+    EXPECT_EQ(many.bytes, one.bytes) << NameOf(version);
+  }
+}
+
+RowSet RandomRows(uint64_t seed) {
+  Random random{seed * 2654435769 + 1};
+  RowSet rows;
+  const uint64_t most = uint64_t{1} << (1 + random.Next() % 14), gaps = uint64_t{1} << (random.Next() % 14);
+  uint64_t at = random.Next() % kRows / (1 + random.Next() % 9);
+  const uint64_t last = at + (kRows - at) / (1 + random.Next() % 5);
+  while (at < last) {
+    const uint64_t n = std::min(last - at, 1 + random.Next() % most);
+    rows.Append(at, at + n);
+    at += n + 1 + random.Next() % gaps;
+  }
+  return rows;
+}
+
+// Dense, sparse, a part of the file: the rows that a local read gives, and the requests that one thread asks for.
+TEST(Requests, OfSomeRowsGiveTheSameRows) {
+  const auto whole = arrow::Table::FromRecordBatches({SharedRows()}).ValueOrDie();
+  for (FileVersion version : {FileVersion::kV2_0, FileVersion::kV2_2}) {
+    const Store store(version, 300 * 1024);
+    for (uint64_t seed = 1; seed <= 30; ++seed) {
+      const RowSet rows = RandomRows(seed);
+      if (rows.empty()) continue;
+      std::vector<std::shared_ptr<arrow::Table>> slices;
+      for (const RowRange& r : rows.ranges())
+        slices.push_back(whole->Slice(static_cast<int64_t>(r.begin), static_cast<int64_t>(r.size())));
+      const auto want = arrow::ConcatenateTables(slices).ValueOrDie();
+      uint64_t requests = 0;
+      for (int threads : {1, 3}) {
+        ReadStats stats;
+        ReadContext ctx;
+        ctx.stats = &stats;
+        ctx.threads = threads;
+        auto reader = FileReader::Open(store.objects->OpenSource("f.lance", ctx).ValueOrDie(), ctx).ValueOrDie();
+        auto stream = reader->Read(std::nullopt, rows, BatchLimits{700, 1 << 20}, ctx).ValueOrDie();
+        std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+        while (auto batch = stream->Next().ValueOrDie()) batches.push_back(std::move(batch));
+        auto got = arrow::Table::FromRecordBatches(stream->schema(), batches).ValueOrDie();
+        EXPECT_TRUE(got->Equals(*want)) << "seed " << seed << ", " << threads << " threads";
+        if (threads == 1) requests = stats.requests;
+        EXPECT_EQ(stats.requests, requests) << "seed " << seed;
+      }
+    }
+  }
+}
+
+// Several streams of one reader, each of which wants the columns in another order.
+TEST(Requests, OfStreamsOfOneReader) {
+  const Store store(FileVersion::kV2_2, 100 * 1024);
+  store.slow->latency = std::chrono::microseconds(100);
+  ReadContext ctx;
+  auto reader = FileReader::Open(store.objects->OpenSource("f.lance", ctx).ValueOrDie(), ctx).ValueOrDie();
+  std::atomic<int64_t> rows{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const std::vector<std::string> names = {"id", "kind", "text", "tags"};
+      std::vector<FieldPath> columns;
+      for (size_t i = 0; i < 4; ++i) columns.push_back({{names[(i * (t % 2 ? 3 : 1) + t) % 4]}});
+      ReadContext mine;
+      mine.threads = 3;
+      auto stream = reader->Read(columns, RowSet::All(kRows), BatchLimits{1000, 100 * 1024}, mine).ValueOrDie();
+      while (auto batch = stream->Next().ValueOrDie()) rows += batch->num_rows();
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(rows, 4 * kRows);
 }
 
 // A file that the first request holds whole needs no other.

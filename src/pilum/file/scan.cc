@@ -17,7 +17,7 @@
 
 #include "pilum/base/budget_pool.h"
 #include "pilum/file/batch_bytes.h"
-#include "pilum/file/extent_cache.h"
+#include "pilum/file/ordered_fetch.h"
 
 namespace pilum {
 namespace {
@@ -28,8 +28,6 @@ constexpr uint64_t kUnitBytes = 4 << 20;       // Arrow bytes of a unit; stays n
 constexpr uint64_t kThreadBytes = 16 << 20;    // Arrow bytes that are decoded before another thread has started well
 constexpr std::chrono::milliseconds kSlowUnit{10};
 constexpr uint64_t kUnitSlack = 32 << 20;  // what a unit of several rows may take over the batch limit
-constexpr uint64_t kExtentBytes = 128 << 20,
-                   kLeastExtentBytes = 16 << 20;  // held of a remote file, fetched but not used
 constexpr size_t kLag = 4;  // unit n is sized by what unit n - kLag was: the same cuts whatever the threads
 
 // Cuts the wanted rows into units, front to back. Not thread-safe.
@@ -139,8 +137,12 @@ class UnitSource {
  public:
   UnitSource(const OpenFile& file, const Projection& projection, RowSet rows, const BatchLimits& limits,
              ReadContext ctx)
-      : file_(file), projection_(projection), ctx_(std::move(ctx)), planner_(file, projection, rows, limits) {
-    if (file.source->cost().remote) FetchByExtents(rows, limits);
+      : file_(file),
+        projection_(projection),
+        ctx_(std::move(ctx)),
+        ordered_(file.source->cost().remote ? std::make_unique<OrderedFetch>(file, projection, rows, limits, ctx_)
+                                            : nullptr),
+        planner_(file, projection, std::move(rows), limits) {
     threads_ = std::clamp(ctx_.threads, 1, 64);
     most_unit_bytes_ = std::min(limits.bytes, uint64_t{1} << 60) + kUnitSlack;
     window_ = std::min(static_cast<size_t>(threads_) + 1, kLag);
@@ -192,30 +194,7 @@ class UnitSource {
     return !done.unit.ok() && KindOf(done.unit.status()) == ErrorKind::kMemory && done.rows.size() > 1;
   }
 
-  void FetchByExtents(const RowSet& rows, const BatchLimits& limits) {
-    std::vector<int> leaves;
-    for (const ReadField& r : projection_.reads) leaves.insert(leaves.end(), r.leaves.begin(), r.leaves.end());
-    const uint64_t budget = std::clamp(std::min(limits.bytes, kExtentBytes) * 2, kLeastExtentBytes, kExtentBytes);
-    extents_.emplace(file_, ScanExtents(file_, leaves, rows, budget / 2), budget, ctx_);
-  }
-
-  // Unit `number`. On a remote file they fetch one after the other, in their order, so that what is fetched with one for
-  // the next does not depend on threads. A unit without a number fetches just what it needs.
-  Status Fetch(std::optional<size_t> number, UnitRead* unit, ReadContext& ctx) {
-    if (!extents_ || !number) return unit->Fetch(nullptr, ctx);
-    std::unique_lock lock(turn_mutex_);
-    turn_passed_.wait(lock, [&] { return turn_ == *number; });
-    struct Pass {
-      UnitSource* units;
-      ~Pass() {
-        ++units->turn_;
-        units->turn_passed_.notify_all();
-      }
-    } pass{this};
-    extents_->Advance(unit->rows().ranges().front().begin);
-    return unit->Fetch(&*extents_, ctx);
-  }
-
+  // A unit without a number is a part of one that had its turn: it fetches just what it needs.
   Done Decode(UnitRead unit, std::optional<size_t> number) {
     Done done;
     ReadContext ctx = ctx_;
@@ -225,7 +204,7 @@ class UnitSource {
       ctx.pool = budget.get();
     }
     try {
-      Status fetched = Fetch(number, &unit, ctx);
+      Status fetched = ordered_ && number ? ordered_->Fetch(*number, &unit, ctx) : unit.Fetch(nullptr, ctx);
       done.unit = fetched.ok() ? unit.Decode(ctx) : Result<DecodedUnit>(fetched);
     } catch (const std::bad_alloc&) {
       done.unit = MakeError(ErrorKind::kMemory, "out of memory");
@@ -313,10 +292,7 @@ class UnitSource {
   uint64_t most_unit_bytes_;
   std::vector<RowSet> again_;  // parts of a unit that was too large, last first
 
-  std::mutex turn_mutex_;  // held by the unit that fetches through extents_
-  std::condition_variable turn_passed_;
-  size_t turn_ = 0;  // the next one's number
-  std::optional<ExtentCache> extents_;
+  const std::unique_ptr<OrderedFetch> ordered_;  // null: of a local file
 
   std::mutex mutex_;  // all below
   std::condition_variable changed_;

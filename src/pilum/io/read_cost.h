@@ -26,7 +26,7 @@ struct ReadCost {
 
   // An object store: some 20 ms a request, some 50 MB/s each, and money for each.
   static constexpr ReadCost Remote() {
-    return {.gap = 192 << 10,
+    return {.gap = 224 << 10,
             .reach = 2 << 20,
             .spare = 8 << 20,
             .most = 16 << 20,

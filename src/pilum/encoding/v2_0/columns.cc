@@ -19,7 +19,17 @@ constexpr uint64_t kFreeRows = uint64_t{1} << 24;  // rows that a page without b
 
 constexpr size_t kMaxPages = size_t{1} << 21;  // one each of every leaf below a list: the product could be anything
 
-// Adds where the pages lie that hold entries of [entries). The items that they say they hold.
+// The item that entry `entry` of page `page` begins with, were all entries of the page alike.
+uint64_t ItemAt(const Column& column, size_t page, uint64_t entry) {
+  if (page == column.pages.size()) return column.first_item.back();
+  const uint64_t first = column.first_entry[page], entries = column.first_entry[page + 1] - first;
+  const uint64_t items = column.first_item[page + 1] - column.first_item[page];
+  const auto before = static_cast<__uint128_t>(items) * (entry - first) / std::max<uint64_t>(1, entries);
+  return column.first_item[page] + static_cast<uint64_t>(before);
+}
+
+// Adds where the pages lie that hold `entries`. The items of these, roughly: ranges that touch have items that touch, so
+// that all pages of a column together name each page below about once.
 RowRange AddPages(const Column& column, RowRange entries, std::vector<ByteRange>* ranges) {
   const auto& first = column.first_entry;
   auto page_of = [&](uint64_t entry) {
@@ -32,7 +42,9 @@ RowRange AddPages(const Column& column, RowRange entries, std::vector<ByteRange>
     const auto& buffers = column.stored->pages[p].buffers;
     ranges->insert(ranges->end(), buffers.begin(), buffers.end());
   }
-  return column.first_item.empty() ? RowRange{} : RowRange{column.first_item[begin], column.first_item[end]};
+  if (column.first_item.empty()) return {};
+  const size_t last = entries.end == column.first_entry[end] ? end : end - 1;
+  return {ItemAt(column, begin, entries.begin), ItemAt(column, last, entries.end)};
 }
 
 // One page of the outermost column that is stored: the values', or the outermost list's.
