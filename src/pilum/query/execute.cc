@@ -101,7 +101,7 @@ class UnitReadImpl final : public UnitRead {
 
  private:
   Status StartRound() {
-    const RowSet rows = round_ >= num_possible_ ? possible_ : possible_.SliceByRank(done_, round_);
+    const RowSet rows = done_ == 0 && round_ >= num_possible_ ? possible_ : possible_.SliceByRank(done_, round_);
     done_ = std::min(num_possible_, done_ + round_);
     round_ = std::min(std::max(round_, kLastRound), round_ * kRoundGrowth);
     const RowSet unsure = rows.Minus(certain_);

@@ -371,6 +371,26 @@ TEST(Execute, LimitStopsEarly) {
   }
 }
 
+// Under a LIMIT that is not reached every row is looked at, and none twice, however the rounds grow over a unit.
+TEST(Execute, AllRoundsTogetherAreAllRows) {
+  for (int64_t rows : {16385, 81921, 100000, 400000}) {
+    arrow::Int64Builder a;
+    arrow::StringBuilder s;
+    for (int64_t i = 0; i < rows; ++i) ASSERT_TRUE(a.Append(i).ok() && s.Append("x").ok());
+    auto batch =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("a", arrow::int64()), arrow::field("s", arrow::utf8())}),
+                                 rows, {a.Finish().ValueOrDie(), s.Finish().ValueOrDie()});
+    auto snapshot = Snap({batch}, 0);
+    for (const char* column : {"s", "a"}) {
+      BoundQuery q = Query(And({In({"a"}, Between(10, 12)), Not(IsNull({"s"}))}), {{{column}}});
+      q.limit = 1000;
+      QueryCounts c;
+      EXPECT_EQ(RunAll(snapshot, q, {}, &c)->num_rows(), 3) << rows;
+      EXPECT_EQ(c.rows_rechecked, static_cast<uint64_t>(rows));
+    }
+  }
+}
+
 TEST(Execute, ConstantsAndEmptyColumnLists) {
   std::mt19937_64 rng(3);
   auto snapshot = Snap({RandomBatch(rng, 5), RandomBatch(rng, 0), RandomBatch(rng, 7)}, 2);
