@@ -115,6 +115,7 @@ def test_with_where_or_groups_they_are_computed(store, everything):
 
 
 def test_a_part_without_statistics_is_read(store, everything, tmp_path):
+    """Bounds of the whole are unknown where one part has none (W107)."""
     s = pilum.store.open(tmp_path / "d")
     s.put(everything.slice(0, 1000))
     s.put(everything.slice(1000, 10))

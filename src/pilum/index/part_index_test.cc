@@ -168,6 +168,7 @@ TEST(PartIndex, StructLeavesAndLists) {
   EXPECT_EQ(AskNull(built.index, {{"n"}}).certain, RowSet::All(4));
 }
 
+// W107: a chunk whose minimum is above its maximum is scanned, not skipped.
 TEST(PartIndex, ContradictionsAreUnknown) {
   ZoneMap z;
   z.num_rows = 3000;

@@ -39,6 +39,7 @@ void EvalOrder::AddChains(const Node& node) {
 Status EvalOrder::Learn(const Unit& unit, ReadContext& ctx) {
   if (units_ == kMostUnits) return Status::OK();
   ++units_;
+  learned_ = true;
   for (auto& [path, column] : columns_) {
     PILUM_ASSIGN_OR_RETURN(auto stats, unit.Stats(path, ctx));
     if (!stats) continue;
@@ -52,7 +53,12 @@ Status EvalOrder::Learn(const Unit& unit, ReadContext& ctx) {
 EvalOrder::Part EvalOrder::Estimate(const Node& node) const {
   const auto counted = parts_.find(&node);
   Part part = counted == parts_.end() ? Part() : counted->second;
-  Expect(node, &part);
+  if (learned_) {
+    Expect(node, &part);
+  } else {
+    part.chances = part.expected;
+    part.from = part.expected_from;
+  }
   if (part.asked >= kEnoughSeen) {
     const double asked = static_cast<double>(part.asked), is_true = static_cast<double>(part.is_true);
     part.chances = {is_true / asked, (asked - is_true - static_cast<double>(part.is_false)) / asked};
@@ -91,6 +97,7 @@ void EvalOrder::Expect(const Node& node, Part* part) const {
 
 void EvalOrder::Rank() {
   for (auto& [node, part] : parts_) part = Estimate(*node);
+  learned_ = false;
   for (const Node* chain : chains_) {
     // Cost for each row that is decided: asked in this order, the chain costs least. A row is decided by FALSE in an AND, by
     // TRUE in an OR; at the root NULL is as good as FALSE.

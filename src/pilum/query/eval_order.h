@@ -84,6 +84,7 @@ class EvalOrder {
   };
   std::map<FieldPath, Column> columns_;  // of the probes
   uint64_t units_ = 0, evaluations_ = 0;
+  bool learned_ = true;                // something new since the last Rank
   size_t begin_ = 0, end_ = SIZE_MAX;  // of the root's order: OnlyPart
 };
 

@@ -18,6 +18,15 @@ constexpr size_t kMostPoints = 1000;  // looked at one by one; more are taken to
 
 bool IsPoint(const Interval& i) { return i.lower && i.upper && i.lower->value == i.upper->value; }
 
+bool AllPoints(const ValueSet& set) { return std::all_of(set.intervals().begin(), set.intervals().end(), IsPoint); }
+
+// What "not these" leaves out, where it is a few values.
+std::optional<ValueSet> LeftOut(const ValueSet& set) {
+  if (set.intervals().size() > kMostPoints || AllPoints(set)) return std::nullopt;
+  ValueSet out = set.Complement();
+  return AllPoints(out) ? std::optional(std::move(out)) : std::nullopt;
+}
+
 // The values that the sketch of top values knows by name, with what it surely counted of each.
 struct Known {
   std::vector<std::pair<Value, double>> values;
@@ -90,8 +99,7 @@ double ShareIn(const ValueSet& set, const ColumnStats& stats, const arrow::DataT
   if (set.is_all()) return 1;
   const auto plain = PlainType(given.GetSharedPtr());
   const arrow::DataType& type = *plain;
-  // "Not these" is what these leave.
-  if (!set.AsPoints() && set.Complement().AsPoints()) return 1 - ShareIn(set.Complement(), stats, type);
+  if (auto out = LeftOut(set)) return 1 - ShareIn(*out, stats, type);
   const Known known = KnownValues(stats, type);
   double met = 0;
   for (const auto& [value, rows] : known.values) met += set.Contains(value) ? rows : 0;
@@ -123,8 +131,11 @@ double ShareIn(const ValueSet& set, const ColumnStats& stats, const arrow::DataT
 double GuessIn(const ValueSet& set) {
   if (set.empty()) return 0;
   if (set.is_all()) return 1;
-  if (auto points = set.AsPoints()) return std::min(0.5, 0.02 * static_cast<double>(points->size()));
-  if (auto points = set.Complement().AsPoints()) return 1 - std::min(0.5, 0.02 * static_cast<double>(points->size()));
+  auto of_points = [](const ValueSet& points) {
+    return std::min(0.5, 0.02 * static_cast<double>(points.intervals().size()));
+  };
+  if (AllPoints(set)) return of_points(set);
+  if (auto out = LeftOut(set)) return 1 - of_points(*out);
   const bool closed =
       std::all_of(set.intervals().begin(), set.intervals().end(), [](const Interval& i) { return i.lower && i.upper; });
   return closed ? 0.1 : 1.0 / 3;

@@ -46,17 +46,17 @@ void HeavyHitters::Count(uint64_t hash, int64_t row) {
       return;
     }
   }
-  Add({hash, 1, row, false, {}});
+  Add({hash, 1, row});
 }
 
-void HeavyHitters::Add(Counter from) {
+void HeavyHitters::Add(const Counter& from) {
   if (table_.size() < (used_ + 1) * 2) Rebuild(0, std::max<size_t>(16, table_.size() * 2));
   Counter& c = Find(from.hash);
   if (c.count != 0) {
     c.count += from.count;
     return;
   }
-  c = std::move(from);
+  c = from;
   if (++used_ > params_.capacity) Reduce();
 }
 
@@ -65,11 +65,9 @@ void HeavyHitters::Rebuild(uint64_t floor, size_t slots) {
   std::vector<Counter> old(slots);
   old.swap(table_);
   used_ = 0;
-  for (Counter& c : old) {
+  for (const Counter& c : old) {
     if (c.count <= floor) continue;
-    c.count -= floor;
-    Counter& to = Find(c.hash);
-    to = std::move(c);
+    Find(c.hash) = {c.hash, c.count - floor, c.at};
     ++used_;
   }
 }
@@ -90,19 +88,41 @@ void HeavyHitters::Count(const HashBlock& block) {
   for (size_t i = 0; i < block.hashes.size(); ++i) Count(block.hashes[i], block.row(i));
 }
 
+const HeavyHitters::Kept& HeavyHitters::KeptOf(const Counter& c) const {
+  static const Kept none;
+  return c.at < 0 ? kept_[static_cast<size_t>(-1 - c.at)] : none;
+}
+
 Status HeavyHitters::KeepValues(const arrow::Array& array) {
   if (used_ == 0) return Status::OK();
   const int32_t scale = ScaleOf(*array.type());
+  Status status;
   for (Counter& c : table_) {
-    if (c.count == 0 || c.row < 0) continue;
-    PILUM_ASSIGN_OR_RETURN(const auto value, ValueAt(array, c.row));
-    c.row = -1;
-    if (!value) continue;
-    AppendHashBytes(*value, scale, &c.hash_bytes);
-    c.truncated = c.hash_bytes.size() > kMaxItemBytes;
-    if (c.truncated) c.hash_bytes.resize(kMaxItemBytes);
+    if (c.count == 0 || c.at < 0) continue;
+    Kept kept;
+    const auto value = ValueAt(array, c.at);
+    if (!value.ok()) status = value.status();
+    if (value.ok() && *value) AppendHashBytes(**value, scale, &kept.hash_bytes);
+    kept.truncated = kept.hash_bytes.size() > kMaxItemBytes;
+    if (kept.truncated) kept.hash_bytes.resize(kMaxItemBytes);
+    c.at = -1 - static_cast<int64_t>(kept_.size());
+    kept_.push_back(std::move(kept));
   }
-  return Status::OK();
+  TidyKept();
+  return status;
+}
+
+// Without what no counter points to any more.
+void HeavyHitters::TidyKept() {
+  if (kept_.size() <= used_) return;
+  std::vector<Kept> kept;
+  kept.reserve(used_);
+  for (Counter& c : table_) {
+    if (c.count == 0 || c.at >= 0) continue;
+    kept.push_back(std::move(kept_[static_cast<size_t>(-1 - c.at)]));
+    c.at = -static_cast<int64_t>(kept.size());
+  }
+  kept_ = std::move(kept);
 }
 
 Status HeavyHitters::Update(const arrow::Array& array) {
@@ -128,23 +148,28 @@ Status HeavyHitters::Merge(const HeavyHitters& other) {
   // All are added before any is dropped, so that the order of the two does not matter.
   HeavyHitters sum = *this;
   sum.params_.capacity = params_.capacity * 2;
-  for (const Counter* c : other.Sorted()) sum.Add(*c);
+  for (const Counter* c : other.Sorted()) {
+    sum.kept_.push_back(other.KeptOf(*c));
+    sum.Add({c->hash, c->count, -static_cast<int64_t>(sum.kept_.size())});
+  }
   sum.params_ = params_;
   sum.total_ += other.total_;
   sum.error_ += other.error_;
   if (sum.used_ > params_.capacity) sum.Reduce();
+  sum.TidyKept();
   *this = std::move(sum);
   return Status::OK();
 }
 
 std::vector<HeavyHitters::Item> HeavyHitters::Top(uint64_t n) const {
   std::vector<const Counter*> all = Sorted();
-  std::sort(all.begin(), all.end(), [](const Counter* a, const Counter* b) {
-    return a->count != b->count ? a->count > b->count : a->hash_bytes < b->hash_bytes;
+  std::sort(all.begin(), all.end(), [this](const Counter* a, const Counter* b) {
+    return a->count != b->count ? a->count > b->count : KeptOf(*a).hash_bytes < KeptOf(*b).hash_bytes;
   });
   std::vector<Item> out;
   for (size_t i = 0; i < all.size() && i < n; ++i) {
-    out.push_back({all[i]->hash_bytes, all[i]->truncated, all[i]->count, all[i]->count + error_});
+    const Kept& kept = KeptOf(*all[i]);
+    out.push_back({kept.hash_bytes, kept.truncated, all[i]->count, all[i]->count + error_});
   }
   return out;
 }
@@ -157,8 +182,9 @@ std::string HeavyHitters::ToBytes() const {
   for (const Counter* c : Sorted()) {
     AppendLE<uint64_t>(&out, c->hash);
     AppendLE<uint64_t>(&out, c->count);
-    AppendLE<uint16_t>(&out, static_cast<uint16_t>(c->hash_bytes.size() | (c->truncated ? 0x8000u : 0)));
-    out += c->hash_bytes;
+    const Kept& kept = KeptOf(*c);
+    AppendLE<uint16_t>(&out, static_cast<uint16_t>(kept.hash_bytes.size() | (kept.truncated ? 0x8000u : 0)));
+    out += kept.hash_bytes;
   }
   return out;
 }
@@ -177,21 +203,24 @@ Result<HeavyHitters> HeavyHitters::FromBytes(std::string_view bytes, std::string
   uint64_t before = 0;
   for (uint64_t i = 0; i < h.extra; ++i) {
     Counter c;
+    Kept kept;
     c.hash = in.Read<uint64_t>();
     c.count = in.Read<uint64_t>();
+    c.at = -1 - static_cast<int64_t>(i);
     const auto length = in.Read<uint16_t>();
-    c.truncated = (length & 0x8000) != 0;
-    c.hash_bytes = in.ReadBytes(length & 0x7FFF);
+    kept.truncated = (length & 0x8000) != 0;
+    kept.hash_bytes = in.ReadBytes(length & 0x7FFF);
     if (!in.ok()) return corrupt(fmt::format("cut short at value {} of {}", i, h.extra));
-    const bool right = c.truncated ? c.hash_bytes.size() == kMaxItemBytes
-                                   : c.hash_bytes.size() <= kMaxItemBytes &&
-                                         WithSeed(BloomFilter::HashOf(c.hash_bytes), h.seed) == c.hash;
-    if (!right || !ParseHashBytes(c.hash_bytes) || c.count == 0 || (i > 0 && c.hash <= before)) {
+    const bool right = kept.truncated ? kept.hash_bytes.size() == kMaxItemBytes
+                                      : kept.hash_bytes.size() <= kMaxItemBytes &&
+                                            WithSeed(BloomFilter::HashOf(kept.hash_bytes), h.seed) == c.hash;
+    if (!right || !ParseHashBytes(kept.hash_bytes) || c.count == 0 || (i > 0 && c.hash <= before)) {
       return corrupt(fmt::format("value {} of {}", i, h.extra));
     }
     before = c.hash;
     sum += c.count;
-    out.Add(std::move(c));
+    out.kept_.push_back(std::move(kept));
+    out.Add(c);
   }
   if (!in.ok() || in.remaining() != 0 || out.total_ > kMaxRows || sum > out.total_) {
     return corrupt(fmt::format("{} rows, error {}, {} bytes left over", out.total_, out.error_, in.remaining()));

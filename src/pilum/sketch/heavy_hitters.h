@@ -44,27 +44,34 @@ class HeavyHitters {
 
   uint64_t total() const { return total_; }  // rows counted
   uint64_t error() const { return error_; }  // the most by which any count may be too low; 0: all are exact
-  uint64_t memory() const { return table_.capacity() * sizeof(Counter) + used_ * 32; }  // bytes held, about
+  uint64_t memory() const {
+    return table_.capacity() * sizeof(Counter) + kept_.capacity() * (sizeof(Kept) + 64);
+  }  // bytes held, about
   // At most n, the largest first (ties by hash bytes). Every value of more than error() rows is among all of them.
   std::vector<Item> Top(uint64_t n) const;
 
  private:
-  struct Counter {
-    uint64_t hash = 0, count = 0;  // count 0: free
-    int64_t row = -1;              // while an array is read: where its value is
+  struct Kept {
     bool truncated = false;
     std::string hash_bytes;
+  };
+  struct Counter {                 // small: with most rows distinct, all are passed over again and again
+    uint64_t hash = 0, count = 0;  // count 0: free
+    int64_t at = 0;                // -1 - i: the value is kept_[i]; while an array is read also: the row where it is
   };
   explicit HeavyHitters(const Params& params) : params_(params) {}
   Counter& Find(uint64_t hash);
   void Count(uint64_t hash, int64_t row);
-  void Add(Counter from);
+  void Add(const Counter& from);
+  const Kept& KeptOf(const Counter& c) const;
+  void TidyKept();
   void Rebuild(uint64_t floor, size_t slots);
   void Reduce();
   std::vector<const Counter*> Sorted() const;  // by hash
 
   Params params_;
   std::vector<Counter> table_;
+  std::vector<Kept> kept_;  // in no order; some of no counter any more
   uint64_t used_ = 0, total_ = 0, error_ = 0;
 };
 
