@@ -19,7 +19,7 @@ target_include_directories(pilum_package INTERFACE "$<INSTALL_INTERFACE:${CMAKE_
 set(_plugins "${CMAKE_INSTALL_LIBDIR}/pilum")
 target_link_libraries(pilum_package INTERFACE ArrowCompute::arrow_compute_shared Arrow::arrow_shared fmt::fmt
   protobuf::libprotobuf-lite PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::XXHASH Threads::Threads ${CMAKE_DL_LIBS})
-# What links the library finds the Parquet plugin by its own run path (ingest/parquet.cc).
+# What links the library finds the plugins by its own run path (ingest/parquet.cc, io/http/http_load.cc).
 target_link_options(pilum_package INTERFACE "$<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${_plugins}>")
 
 # The doors (docs/ARCHITECTURE.md) and what they include.
@@ -47,7 +47,7 @@ get_filename_component(_arrow_dir "${_arrow}" DIRECTORY)
 set_target_properties(pilum PROPERTIES INSTALL_RPATH "$ORIGIN/../${_plugins};${_arrow_dir}")
 set_target_properties(pilum_parquet PROPERTIES INSTALL_RPATH "${_arrow_dir}")
 install(TARGETS pilum RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS pilum_parquet LIBRARY DESTINATION "${_plugins}")
+install(TARGETS pilum_parquet pilum_http LIBRARY DESTINATION "${_plugins}")
 install(TARGETS pilum_package EXPORT pilumTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 
 set(_config "${CMAKE_INSTALL_LIBDIR}/cmake/pilum")

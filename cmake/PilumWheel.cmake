@@ -9,7 +9,7 @@ endif()
 install(TARGETS _pilum LIBRARY DESTINATION pilum COMPONENT wheel)
 install(FILES ${PILUM_PYTHON_FILES} DESTINATION pilum COMPONENT wheel)
 install(TARGETS pilum RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT wheel)
-install(TARGETS pilum_parquet LIBRARY DESTINATION pilum/lib COMPONENT wheel)
+install(TARGETS pilum_parquet pilum_http LIBRARY DESTINATION pilum/lib COMPONENT wheel)
 
 # From <prefix>/bin to site-packages: in a virtual environment or --user, on Debian outside one, with `pip install --target`.
 set(_python "python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}")

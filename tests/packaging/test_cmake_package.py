@@ -26,7 +26,7 @@ def configure_and_build(source, build, prefix):
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory, build):
     folder = tmp_path_factory.mktemp("prefix")
-    run("cmake", "--build", build, "--target", "pilum", "pilum_package", "pilum_parquet")
+    run("cmake", "--build", build, "--target", "pilum", "pilum_package", "pilum_parquet", "pilum_http")
     run("cmake", "--install", build, "--prefix", folder)
     return folder
 

@@ -24,9 +24,9 @@ def files(tmp_path_factory, build):
     return folder
 
 
-def libraries(command):
+def libraries(command, check=True, **env):
     """The shared libraries that the loader brought in, at start and later: {name: file name}."""
-    done = subprocess.run(command, env={**os.environ, "LD_DEBUG": "files"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env={**os.environ, **env, "LD_DEBUG": "files"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=check)
     paths = re.findall(r"calling init: (\S+)", done.stderr)
     names = [os.path.basename(p) for p in paths]
     return {n.split(".so")[0]: n for n in names}
@@ -42,6 +42,13 @@ def test_parquet_is_loaded_by_what_reads_parquet(build, files):
     convert = libraries([build / "pilum", "file", "convert", files / "t.parquet", files / "u.lance"])
     assert {"libparquet", "libpilum_parquet"} <= set(convert)
     assert set(convert) - LIGHT == {"libparquet", "libpilum_parquet"}
+
+
+def test_curl_is_loaded_by_what_reads_a_bucket(build):
+    nobody = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    query = libraries([build / "pilum", "query", "s3://bucket/d", "id = 1", "--timeout", "0.2"], check=False, **nobody)
+    assert {"libcurl", "libpilum_http"} <= set(query)
+    assert not {"libparquet", "libpilum_parquet"} & set(query)
 
 
 def cpu(command):

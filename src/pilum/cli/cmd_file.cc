@@ -33,7 +33,7 @@ struct FileArgs {
 using Args = std::shared_ptr<FileArgs>;
 
 Result<FilePtr> OpenFile(const std::string& path, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(path, ctx));
   return FileReader::Open(std::move(source), ctx);
 }
 
@@ -282,7 +282,7 @@ Result<int> Convert(const FileArgs& args) {
     PILUM_RETURN_NOT_OK(writer->Close());
   }
   if (args.out == "-") return kExitOk;
-  PILUM_ASSIGN_OR_RETURN(auto written, OpenLocalFile(args.out, session->ctx()));
+  PILUM_ASSIGN_OR_RETURN(auto written, OpenFileOrObject(args.out, session->ctx()));
   PILUM_RETURN_NOT_OK(Print(fmt::format("{}: {}, {}\n", args.out, Plural(rows, "row"), HumanBytes(written->size()))));
   return kExitOk;
 }

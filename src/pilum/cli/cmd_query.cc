@@ -43,8 +43,9 @@ bool IsFolder(const std::string& path) {
 }
 
 Result<std::shared_ptr<const Snapshot>> OpenQuerySource(const QueryArgs& args, ReadContext& ctx) {
-  if (IsFile(args.source)) {
-    PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(args.source, ctx));
+  // What is at the other end of a URI is not looked up: its name says which it is.
+  if (args.source.find("://") == std::string::npos ? IsFile(args.source) : args.source.ends_with(".lance")) {
+    PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(args.source, ctx));
     return OpenFileSnapshot(std::move(source), ctx);
   }
   if (IsFolder(args.source + "/_versions")) {

@@ -75,7 +75,7 @@ Result<std::unique_ptr<RowWriter>> MakeLance(const OutputOptions& options, const
   if (path == "-") {
     sink = std::make_unique<StdoutSink>();
   } else {
-    PILUM_ASSIGN_OR_RETURN(sink, CreateLocalFile(path));
+    PILUM_ASSIGN_OR_RETURN(sink, CreateFileOrObject(path));
   }
   PILUM_ASSIGN_OR_RETURN(auto file, FileWriter::Make(std::move(sink), std::move(schema), writing));
   return std::make_unique<LanceWriter>(std::move(file));

@@ -177,7 +177,7 @@ class JsonLinesSink : public TextSink {
 
 Result<std::shared_ptr<arrow::io::OutputStream>> OpenOutput(const std::string& path) {
   if (path == "-") return std::make_shared<StdoutStream>();
-  PILUM_ASSIGN_OR_RETURN(auto sink, CreateLocalFile(path));
+  PILUM_ASSIGN_OR_RETURN(auto sink, CreateFileOrObject(path));
   return std::make_shared<SinkStream>(std::move(sink));
 }
 

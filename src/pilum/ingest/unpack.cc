@@ -215,6 +215,19 @@ Result<LocalInput> SpoolFd(int fd, const std::string& name, const ReadContext& c
   }
 }
 
+// A remote object is fetched whole first: formats are read from files, some of them twice.
+Result<LocalInput> SpoolObject(const std::string& uri, const ReadContext& ctx) {
+  ReadContext reading = ctx;
+  PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(uri, reading));
+  PILUM_ASSIGN_OR_RETURN(auto spool, Spool::Make(uri, uri.substr(uri.rfind('/') + 1)));
+  constexpr uint64_t kPiece = 64 << 20;
+  for (uint64_t at = 0; at < source->size(); at += kPiece) {
+    PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({at, std::min(kPiece, source->size() - at)}, reading));
+    PILUM_RETURN_NOT_OK(spool->Write(bytes->data(), bytes->size()));
+  }
+  return spool->Finish();
+}
+
 struct FdCloser {
   int fd;
   ~FdCloser() {
@@ -255,7 +268,15 @@ Result<LocalInput> LocalFile(const std::string& path, std::string* first, const 
 
 Result<LocalInput> Materialize(const std::string& path, const ReadContext& ctx) {
   std::string first;
-  PILUM_ASSIGN_OR_RETURN(auto input, LocalFile(path == "-" ? "/dev/stdin" : path, &first, ctx));
+  LocalInput input;
+  if (IsRemoteUri(path)) {
+    PILUM_ASSIGN_OR_RETURN(const LocalInput fetched, SpoolObject(path, ctx));
+    PILUM_ASSIGN_OR_RETURN(input, LocalFile(fetched.path, &first, ctx));
+    input.name = path;
+    input.spool = fetched.spool;
+  } else {
+    PILUM_ASSIGN_OR_RETURN(input, LocalFile(path == "-" ? "/dev/stdin" : path, &first, ctx));
+  }
   if (path == "-") input.name = "standard input";
   if (first.rfind("PK\x03\x04", 0) == 0 || first.rfind("PK\x05\x06", 0) == 0) return Unzip(input, ctx);
   if (first.rfind("\x1f\x8b", 0) == 0) return Decompress(input, arrow::Compression::GZIP, ctx);

@@ -1,4 +1,5 @@
 // Objects in memory, for tests: the same promises as the local store, no disk.
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -48,7 +49,9 @@ class MemoryStore : public ObjectStore {
     std::ifstream in(local_file, std::ios::binary);
     std::ostringstream bytes;
     if (!in || !(bytes << in.rdbuf())) return Status::IOError(fmt::format("{}: cannot be read", local_file));
-    return PutIfAbsent(path, bytes.str());
+    PILUM_ASSIGN_OR_RETURN(bool put, PutIfAbsent(path, bytes.str()));
+    if (put) std::remove(local_file.c_str());
+    return put;
   }
 
   Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {

@@ -4,7 +4,6 @@
 #include "pilum/io/store_impl.h"
 
 namespace pilum {
-namespace {
 
 std::string PercentDecode(std::string_view s) {
   std::string out;
@@ -18,8 +17,6 @@ std::string PercentDecode(std::string_view s) {
   }
   return out;
 }
-
-}  // namespace
 
 Result<std::vector<ObjectInfo>> ObjectStore::ListBetween(const std::string& prefix, const std::string& after,
                                                          const std::string& up_to) const {
@@ -41,13 +38,47 @@ Status CheckObjectPath(std::string_view path) {
   return Status::OK();
 }
 
-Result<std::shared_ptr<ObjectStore>> ObjectStore::Open(std::string_view uri) {
+Result<std::shared_ptr<ObjectStore>> ObjectStore::Open(std::string_view uri, const StoreOptions& options) {
   if (uri.empty()) return UsageError("the store's path is empty; give a folder");
-  size_t colon = uri.find("://");
-  if (colon == std::string_view::npos) return MakeLocalStore(std::string(uri));
-  std::string_view scheme = uri.substr(0, colon);
+  const size_t colon = uri.find("://");
+  const std::string_view scheme = colon == uri.npos ? std::string_view() : uri.substr(0, colon);
+  if (scheme == "s3") return OpenS3Store(uri, options);
+  if (!options.empty()) return UsageError("{}: storage options are for s3:// only", uri);
+  if (colon == uri.npos) return MakeLocalStore(std::string(uri));
   if (scheme == "file") return MakeLocalStore(PercentDecode(uri.substr(colon + 3)));
-  return Unsupported("{}: stores on '{}://' are not supported yet; give a local folder", uri, scheme);
+  return Unsupported("{}: stores on '{}://' are not supported; give a local folder, or s3://BUCKET/PREFIX", uri,
+                     scheme);
+}
+
+bool IsRemoteUri(std::string_view uri) { return uri.find("://") != uri.npos && !uri.starts_with("file://"); }
+
+namespace {
+
+// The store of all but the last step of a URI, and that step.
+Result<std::pair<std::shared_ptr<ObjectStore>, std::string>> SplitUri(const std::string& uri,
+                                                                      const StoreOptions& options) {
+  const size_t slash = uri.rfind('/');
+  const std::string name = uri.substr(slash + 1);
+  if (name.empty() || slash < uri.find("://") + 3) return UsageError("{}: names no object; give s3://BUCKET/NAME", uri);
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri.substr(0, slash + 1), options));
+  return std::pair(std::move(store), name);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ByteSource>> OpenFileOrObject(const std::string& uri, ReadContext& ctx,
+                                                           const StoreOptions& options) {
+  if (uri.find("://") == uri.npos && options.empty()) return OpenLocalFile(uri, ctx);
+  if (uri.starts_with("file://") && options.empty()) return OpenLocalFile(PercentDecode(uri.substr(7)), ctx);
+  PILUM_ASSIGN_OR_RETURN(auto place, SplitUri(uri, options));
+  return place.first->OpenSource(place.second, ctx);
+}
+
+Result<std::unique_ptr<ByteSink>> CreateFileOrObject(const std::string& uri, const StoreOptions& options) {
+  if (uri.find("://") == uri.npos && options.empty()) return CreateLocalFile(uri);
+  if (uri.starts_with("file://") && options.empty()) return CreateLocalFile(PercentDecode(uri.substr(7)));
+  PILUM_ASSIGN_OR_RETURN(auto place, SplitUri(uri, options));
+  return place.first->Create(place.second);
 }
 
 }  // namespace pilum

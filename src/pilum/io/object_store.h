@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,12 +26,16 @@ struct ObjectInfo {
   StoreTime modified{};
 };
 
+// How to reach a remote store, where the environment does not say it: name -> value (docs/guides/s3.md).
+using StoreOptions = std::map<std::string, std::string>;
+
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  // A plain path, or file:///abs (percent-decoded). Any other scheme is refused by name. Does not touch the disk.
-  static Result<std::shared_ptr<ObjectStore>> Open(std::string_view uri);
+  // A plain path, file:///abs (percent-decoded), or s3://bucket/prefix (taken as it is). Any other scheme is refused by
+  // name. Touches neither disk nor network; kUsage where options or environment lack what s3:// needs.
+  static Result<std::shared_ptr<ObjectStore>> Open(std::string_view uri, const StoreOptions& options = {});
   // `clock`: what Now and modified are told by; empty: the system's.
   static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:", StoreClock clock = {});
   // The same for tests whose reads cost and count as those of a distant store.
@@ -62,6 +67,12 @@ class ObjectStore {
   virtual Result<bool> Exists(const std::string& path) const = 0;
   virtual Status Remove(const std::string& path) = 0;  // OK if it was not there
 };
+
+// One file or object by its path or URI, as in ObjectStore::Open.
+Result<std::shared_ptr<const ByteSource>> OpenFileOrObject(const std::string& uri, ReadContext& ctx,
+                                                           const StoreOptions& options = {});
+Result<std::unique_ptr<ByteSink>> CreateFileOrObject(const std::string& uri, const StoreOptions& options = {});
+bool IsRemoteUri(std::string_view uri);  // a scheme, and not file://
 
 // A single local file as a source ("-" is not special). kNotFound names the path; a folder is refused.
 Result<std::shared_ptr<const ByteSource>> OpenLocalFile(const std::string& path, ReadContext& ctx);

@@ -254,8 +254,8 @@ class PartStoreImpl final : public PartStore {
 
 }  // namespace
 
-Result<std::shared_ptr<PartStore>> PartStore::Open(std::string_view uri) {
-  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri));
+Result<std::shared_ptr<PartStore>> PartStore::Open(std::string_view uri, const StoreOptions& options) {
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri, options));
   return OpenIn(std::move(store), "");
 }
 

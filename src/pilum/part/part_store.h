@@ -51,7 +51,7 @@ struct StoreFaults {
 class PartStore {
  public:
   // `uri`: STORE/DATASET. Touches nothing: the first Put makes the dataset, and what reads it says kNotFound until then.
-  static Result<std::shared_ptr<PartStore>> Open(std::string_view uri);
+  static Result<std::shared_ptr<PartStore>> Open(std::string_view uri, const StoreOptions& options = {});
   static Result<std::shared_ptr<PartStore>> OpenIn(std::shared_ptr<ObjectStore> store, std::string dataset);
   virtual ~PartStore() = default;
 

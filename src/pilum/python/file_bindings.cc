@@ -4,6 +4,7 @@
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -29,26 +30,6 @@ constexpr uint64_t kTableBatchBytes = 64 << 20;
 constexpr uint64_t kMaxBatchBytes = 1 << 30;       // asked-for batch sizes hold up to here (32-bit string offsets)
 constexpr uint64_t kFewRows = 1024, kSparse = 32;  // takes up to here go by address; denser ones decode whole chunks
 constexpr uint64_t kQuickBytes = 32 << 20;         // a batch below this is read before anybody misses Ctrl-C
-
-// "scheme://dir/name" -> the store of "scheme://dir" and "name"; plain paths go to the local file system directly.
-std::pair<std::string, std::string> SplitUri(const std::string& uri) {
-  size_t slash = uri.rfind('/');
-  return {uri.substr(0, slash + 1), uri.substr(slash + 1)};
-}
-
-Result<std::shared_ptr<const ByteSource>> OpenPath(const std::string& path, ReadContext& ctx) {
-  if (path.find("://") == std::string::npos) return OpenLocalFile(path, ctx);
-  auto [folder, name] = SplitUri(path);
-  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(folder));
-  return store->OpenSource(name, ctx);
-}
-
-Result<std::unique_ptr<ByteSink>> CreatePath(const std::string& path) {
-  if (path.find("://") == std::string::npos) return CreateLocalFile(path);
-  auto [folder, name] = SplitUri(path);
-  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(folder));
-  return store->Create(name);
-}
 
 nb::list RangesToPython(const std::vector<ByteRange>& ranges) {
   nb::list out;
@@ -93,11 +74,11 @@ Status CheckFits(const std::string& file, const arrow::Schema& schema, uint64_t 
 class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
  public:
   static std::shared_ptr<PyFileReader> Open(const std::string& path, const Columns& columns, Verify verify,
-                                            bool allow_unstable) {
+                                            bool allow_unstable, const StoreOptions& storage) {
     auto out = std::make_shared<PyFileReader>();
     out->verify_ = verify;
     out->allow_unstable_ = allow_unstable;
-    Check(WithoutGil([&] { return out->OpenNow(path, columns); }));
+    Check(WithoutGil([&] { return out->OpenNow(path, columns, storage); }));
     out->python_schema_ = WithExtensionTypes(out->schema_);
     return out;
   }
@@ -219,9 +200,9 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
   nb::dict stats() const { return StatsToPython(stats_); }
 
  private:
-  Status OpenNow(const std::string& path, const Columns& columns) {
+  Status OpenNow(const std::string& path, const Columns& columns, const StoreOptions& storage) {
     ReadContext ctx = Context();
-    PILUM_ASSIGN_OR_RETURN(auto source, OpenPath(path, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(path, ctx, storage));
     PILUM_ASSIGN_OR_RETURN(file_, FileReader::Open(std::move(source), ctx));
     if (columns) {
       if (columns->empty()) return UsageError("no columns were asked for; leave `columns` out to read all");
@@ -265,14 +246,14 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
 class PyFileWriter {
  public:
   PyFileWriter(const std::string& path, nb::handle schema, const std::string& version,
-               std::optional<uint64_t> page_bytes, const std::string& profile) {
+               std::optional<uint64_t> page_bytes, const std::string& profile, const StoreOptions& storage) {
     WriteOptions options;
     options.version = Unwrap(ParseVersion(version));
     options.profile = Unwrap(ParseProfile(profile));
     if (page_bytes) options.page_bytes = std::max<uint64_t>(1, *page_bytes);
     auto arrow_schema = SchemaFromPython(schema);
     Check(WithoutGil([&]() -> Status {
-      PILUM_ASSIGN_OR_RETURN(auto sink, CreatePath(path));
+      PILUM_ASSIGN_OR_RETURN(auto sink, CreateFileOrObject(path, storage));
       PILUM_ASSIGN_OR_RETURN(writer_, FileWriter::Make(std::move(sink), std::move(arrow_schema), options));
       return Status::OK();
     }));
@@ -385,7 +366,8 @@ void BindFile(nb::module_& m) {
 
   nb::class_<PyFileReader>(m, "FileReader", "One open Lance file; thread-safe.")
       .def_static("open", &PyFileReader::Open, nb::arg("path"), nb::arg("columns").none() = nb::none(),
-                  nb::arg("verify") = Verify::kReads, nb::arg("allow_unstable") = false)
+                  nb::arg("verify") = Verify::kReads, nb::arg("allow_unstable") = false,
+                  nb::arg("storage_options") = StoreOptions())
       .def("read_range", &PyFileReader::ReadRange, nb::arg("start"), nb::arg("num_rows"), nb::arg("batch_size"),
            nb::arg("for_table") = false)
       .def("take_rows", &PyFileReader::TakeRows, nb::arg("indices"), nb::arg("batch_size"))
@@ -402,9 +384,10 @@ void BindFile(nb::module_& m) {
       .def_prop_ro("stats", &PyFileReader::stats);
 
   nb::class_<PyFileWriter>(m, "FileWriter", "One Lance file being written.")
-      .def(nb::init<const std::string&, nb::handle, const std::string&, std::optional<uint64_t>, const std::string&>(),
+      .def(nb::init<const std::string&, nb::handle, const std::string&, std::optional<uint64_t>, const std::string&,
+                    const StoreOptions&>(),
            nb::arg("path"), nb::arg("schema"), nb::arg("version"), nb::arg("page_bytes").none() = nb::none(),
-           nb::arg("profile") = "balanced")
+           nb::arg("profile") = "balanced", nb::arg("storage_options") = StoreOptions())
       .def("write", &PyFileWriter::Write, nb::arg("batch"))
       .def("add_global_buffer", &PyFileWriter::AddGlobalBuffer, nb::arg("data"))
       .def("add_schema_metadata", &PyFileWriter::AddSchemaMetadata, nb::arg("key"), nb::arg("value"))

@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -142,8 +143,8 @@ class PySnapshot {
 
 class PyPartStore {
  public:
-  static std::shared_ptr<PyPartStore> Open(const std::string& uri) {
-    auto store = Unwrap(WithoutGil([&] { return PartStore::Open(uri); }));
+  static std::shared_ptr<PyPartStore> Open(const std::string& uri, const StoreOptions& storage) {
+    auto store = Unwrap(WithoutGil([&] { return PartStore::Open(uri, storage); }));
     return std::make_shared<PyPartStore>(std::move(store));
   }
   explicit PyPartStore(std::shared_ptr<PartStore> store) : store_(std::move(store)) {}
@@ -208,12 +209,12 @@ class PyPartStore {
   std::shared_ptr<PartStore> store_;
 };
 
-std::shared_ptr<PySnapshot> OpenFile(const std::string& path, Verify verify) {
+std::shared_ptr<PySnapshot> OpenFile(const std::string& path, Verify verify, const StoreOptions& storage) {
   ReadContext ctx;
   ctx.verify = verify;
   ctx.threads = DefaultThreads();
   return Unwrap(WithoutGil([&]() -> Result<std::shared_ptr<PySnapshot>> {
-    PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(path, ctx, storage));
     PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenFileSnapshot(std::move(source), ctx));
     return std::make_shared<PySnapshot>(std::move(snapshot));
   }));
@@ -238,7 +239,7 @@ void BindStore(nb::module_& m) {
            nb::arg("verify") = Verify::kReads);
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
-      .def_static("open", &PyPartStore::Open, nb::arg("uri"))
+      .def_static("open", &PyPartStore::Open, nb::arg("uri"), nb::arg("storage_options") = StoreOptions())
       .def("snapshot", &PyPartStore::OpenSnapshot, nb::arg("use_index") = true)
       .def("schema", &PyPartStore::Schema)
       .def("put", &PyPartStore::Put, nb::arg("schema").none(), nb::arg("batches"), nb::arg("batch_id"),
@@ -246,7 +247,8 @@ void BindStore(nb::module_& m) {
       .def("parts", &PyPartStore::Parts)
       .def("check", &PyPartStore::CheckAll);
 
-  m.def("open_file_snapshot", &OpenFile, nb::arg("path"), nb::arg("verify") = Verify::kReads);
+  m.def("open_file_snapshot", &OpenFile, nb::arg("path"), nb::arg("verify") = Verify::kReads,
+        nb::arg("storage_options") = StoreOptions());
 }
 
 }  // namespace pilum::python

@@ -33,6 +33,11 @@ def _local(path: Union[str, "os.PathLike[str]"], namespace_client, table_id) -> 
     return os.fspath(path)
 
 
+def _storage(path: str, options: Optional[Dict[str, str]]) -> Dict[str, str]:
+    """What goes with a URI. A local path needs none, so that code written for buckets runs on files too."""
+    return {str(k): str(v) for k, v in (options or {}).items()} if path.startswith("s3://") else {}
+
+
 def _version(version: Optional[str]) -> str:
     version = _ALIASES.get(version, version)
     if version in ("0.1", "0.2"):
@@ -133,9 +138,10 @@ class LanceFileReader:
     Parameters
     ----------
     path:
-        A local path, or a ``file://`` URI.
+        A local path, a ``file://`` URI, or ``s3://bucket/name``.
     storage_options:
-        Taken for compatibility; local files have none.
+        How to reach a bucket, where the environment does not say it: ``endpoint``, ``region``, ``access_key_id``,
+        ``secret_access_key``, ``session_token`` and others (docs/guides/s3.md). Local files have none.
     columns:
         Which columns to read; all when left out. ``"a.b"`` names field ``b`` inside struct ``a`` (an exact top-level name
         wins); one inside a list may be written ``"tags.item.x"`` or ``"tags.x"``. Several fields of one column give that
@@ -163,8 +169,9 @@ class LanceFileReader:
         table_id: Optional[List[str]] = None,
     ):
         columns = None if columns is None else list(columns)
+        path = _local(path, namespace_client, table_id)
         self._reader = _pilum.FileReader.open(
-            _local(path, namespace_client, table_id), columns, _verify(verify), bool(allow_unstable)
+            path, columns, _verify(verify), bool(allow_unstable), _storage(path, storage_options)
         )
 
     def read_all(self, *, batch_size: int = 1024, batch_readahead: int = 16) -> ReaderResults:
@@ -295,6 +302,7 @@ class LanceFileWriter:
         if profile not in ("fast", "balanced", "small"):
             raise UsageError(f"unknown profile {profile!r}: fast, balanced or small")
         self._path = _local(path, namespace_client, table_id)
+        self._storage = _storage(self._path, storage_options)
         self._version = _version(version)
         self._data_cache_bytes = data_cache_bytes
         self._max_page_bytes = max_page_bytes
@@ -315,7 +323,9 @@ class LanceFileWriter:
         folder = os.path.dirname(self._path)
         if folder and "://" not in folder:
             os.makedirs(folder, exist_ok=True)
-        self._writer = _pilum.FileWriter(self._path, schema, self._version, page_bytes, self._profile)
+        self._writer = _pilum.FileWriter(
+            self._path, schema, self._version, page_bytes, self._profile, self._storage
+        )
         for key, value in self._metadata:
             self._writer.add_schema_metadata(key, value)
 

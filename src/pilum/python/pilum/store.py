@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from . import _pilum
 from .errors import QueryError, UsageError
-from .file import _verify
+from .file import _storage, _verify
 
 Params = Union[None, Sequence[Any], Mapping[str, Any]]
 
@@ -138,9 +138,11 @@ class Store:
     Queries read the parts that were there at the first use, after the last ``put`` of this object, or at ``refresh()``.
     """
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"]):
+    def __init__(
+        self, path: Union[str, "os.PathLike[str]"], storage_options: Optional[Dict[str, str]] = None
+    ):
         self._path = os.fspath(path)
-        self._native = _pilum.PartStore.open(self._path)
+        self._native = _pilum.PartStore.open(self._path, _storage(self._path, storage_options))
         self._snapshot = None
 
     def _pinned(self):
@@ -264,9 +266,12 @@ def _batches(data):
     return data.schema, iter(data)
 
 
-def open(path: Union[str, "os.PathLike[str]"]) -> Store:  # noqa: A001
-    """Opens the dataset at ``STORE/DATASET``. One that does not exist yet is made by its first ``put``."""
-    return Store(path)
+def open(  # noqa: A001
+    path: Union[str, "os.PathLike[str]"], storage_options: Optional[Dict[str, str]] = None
+) -> Store:
+    """Opens the dataset at ``STORE/DATASET``, a folder or ``s3://bucket/prefix``. One that does not exist yet is made by
+    its first ``put``. ``storage_options``: how to reach the bucket, where the environment does not say it."""
+    return Store(path, storage_options)
 
 
 def query(
@@ -279,11 +284,13 @@ def query(
     batch_size: Optional[int] = None,
     memory_limit: Optional[int] = None,
     verify: Union[bool, str] = True,
+    storage_options: Optional[Dict[str, str]] = None,
 ) -> QueryResult:
-    """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`."""
+    """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`. What is at an
+    ``s3://`` URI is told by its name: one that ends in ``.lance`` is a file."""
     path = os.fspath(source)
-    if os.path.isdir(path):
-        return Store(path).query(
+    if os.path.isdir(path) if "://" not in path else not path.endswith(".lance"):
+        return Store(path, storage_options).query(
             sql,
             params,
             use_index=use_index,
@@ -293,7 +300,7 @@ def query(
             verify=verify,
         )
     how = _verify(verify)
-    snapshot = _pilum.open_file_snapshot(path, how)
+    snapshot = _pilum.open_file_snapshot(path, how, _storage(path, storage_options))
     return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how))
 
 

@@ -1,0 +1,209 @@
+"""Part stores and Lance files in a bucket, on a real S3 server, with good and bad connections."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import uuid
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pytest
+from proxy import Proxy
+
+import pilum
+from pilum.file import LanceFileReader, LanceFileWriter
+
+
+@pytest.fixture
+def root(s3):
+    return f"{s3['PILUM_TEST_S3']}/{uuid.uuid4().hex}"
+
+
+def rows(n, seed=0):
+    return pa.table({
+        "id": pa.array(range(seed, seed + n), pa.int64()),
+        "name": [f"name {i % 97} é" for i in range(n)],
+        "x": pa.array([None if i % 11 == 0 else i / 7 for i in range(n)], pa.float64()),
+        "tags": [[f"t{i % 5}", f"u{i % 3}"] for i in range(n)],
+    })
+
+
+def run(build, *args, env=None, timeout=120):
+    return subprocess.run([os.path.join(build, "pilum"), *map(str, args)], capture_output=True, text=True, timeout=timeout, env={**os.environ, **(env or {})})
+
+
+QUERIES = [
+    "SELECT * FROM t WHERE id = 2700",
+    "SELECT id, name FROM t WHERE name = 'name 13 é' AND x > 100",
+    "SELECT COUNT(*) AS n, SUM(x) AS s FROM t",
+    "SELECT id FROM t WHERE x IS NULL ORDER BY id DESC LIMIT 7",
+]
+
+
+def test_the_store_conformance_suite(s3, build):
+    done = subprocess.run([os.path.join(build, "src/pilum/pilum_io_test"), "--gtest_filter=*Stores*/3"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "SKIPPED" not in done.stdout and "[  PASSED  ]" in done.stdout
+
+
+def test_a_store_in_a_bucket_answers_as_a_local_one(root, tmp_path):
+    stores = [pilum.store.open(f"{root}/d"), pilum.store.open(str(tmp_path / "d"))]
+    for store in stores:
+        for i in range(4):
+            store.put(rows(3000, i * 2500))
+        assert store.put(rows(3000, 0)).new_parts == 0
+        assert store.check() == []
+    far, near = stores
+    assert [p.name for p in far.parts()] == [p.name for p in near.parts()]
+    for sql in QUERIES:
+        for use_index in (True, False):
+            a, b = far.query(sql, use_index=use_index), near.query(sql, use_index=use_index)
+            assert a.to_table().equals(b.to_table()), sql
+            assert {k: v for k, v in a.counts.items()} == {k: v for k, v in b.counts.items()}
+    assert far.query(QUERIES[0]).to_table().num_rows == 2
+
+
+def test_the_command_line(root, build, tmp_path):
+    pcsv.write_csv(rows(2000).select(["id", "name", "x"]), tmp_path / "t.csv")
+    put = run(build, "store", "put", f"{root}/d", tmp_path / "t.csv")
+    assert put.returncode == 0 and "2,000 rows in 1 new part" in put.stdout, put.stderr
+    assert "already there" in run(build, "store", "put", f"{root}/d", tmp_path / "t.csv").stdout
+    assert "1 part, 2,000 rows" in run(build, "store", "ls", f"{root}/d").stdout
+    assert "sound" in run(build, "store", "check", f"{root}/d").stdout
+    got = run(build, "query", f"{root}/d", "SELECT name FROM t WHERE id = 7", "--format", "csv", "--stats", "json")
+    assert got.stdout.splitlines()[-1].strip('"') == "name 7 é", got.stderr
+    stats = json.loads(got.stderr[got.stderr.index("{"):])
+    assert stats["requests"] > 0 and stats["opens"] > 0
+    # Single files: written, read, converted and queried.
+    assert run(build, "file", "convert", tmp_path / "t.csv", f"{root}/a b+c=d.lance").returncode == 0
+    info = run(build, "file", "info", f"{root}/a b+c=d.lance")
+    assert "2,000" in info.stdout, info.stderr
+    assert run(build, "query", f"{root}/a b+c=d.lance", "SELECT COUNT(*) AS n FROM t", "--format", "csv").stdout.split() == ["n", "2000"]
+    assert run(build, "file", "convert", f"{root}/a b+c=d.lance", f"{root}/t.parquet").returncode == 0
+    assert run(build, "file", "convert", f"{root}/t.parquet", tmp_path / "back.csv").returncode == 0
+    assert pcsv.read_csv(tmp_path / "back.csv").equals(pcsv.read_csv(tmp_path / "t.csv"))
+
+
+def test_errors_say_what_to_do(root, build, s3):
+    for args, env, wanted in [
+        (("query", f"{root}/none", "id = 1"), {}, "no dataset here"),
+        (("file", "info", f"{root}/none.lance"), {}, "there is no such object"),
+        (("query", "s3://no-such-bucket-here/d", "id = 1"), {}, "bucket"),
+        (("query", f"{root}/d", "id = 1"), {"AWS_SECRET_ACCESS_KEY": ""}, "AWS_SECRET_ACCESS_KEY is not; set it"),
+        (("query", f"{root}/d", "id = 1"), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "no credentials; set AWS_ACCESS_KEY_ID"),
+        (("query", f"{root}/d", "id = 1"), {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "http://127.0.0.1:9"),
+        (("query", "s3:///d", "id = 1"), {}, "no bucket name"),
+        (("query", "gs://b/d", "id = 1"), {}, "s3://BUCKET/PREFIX"),
+    ]:
+        done = run(build, *args, env=env)
+        assert done.returncode != 0 and wanted in done.stderr, (args, env, done.stderr)
+    if s3["kind"] == "versitygw":
+        done = run(build, "query", f"{root}/d", "id = 1", env={"AWS_SECRET_ACCESS_KEY": "wrong"})
+        assert "AWS_SECRET_ACCESS_KEY" in done.stderr and done.returncode != 0, done.stderr
+
+
+def test_lance_files_in_python(root, s3):
+    table = rows(5000)
+    with LanceFileWriter(f"{root}/x/y.lance", table.schema) as writer:
+        writer.write_batch(table)
+    assert LanceFileReader(f"{root}/x/y.lance").read_all().to_table().equals(table)
+    assert pilum.store.query(f"{root}/x/y.lance", "SELECT COUNT(*) AS n FROM t").to_table()["n"].to_pylist() == [5000]
+    with pytest.raises(pilum.NotFound, match="no such object"):
+        LanceFileReader(f"{root}/x/z.lance")
+    dropped = LanceFileWriter(f"{root}/x/dropped.lance", table.schema)
+    dropped.write_batch(table)
+    del dropped
+    with pytest.raises(pilum.NotFound):
+        LanceFileReader(f"{root}/x/dropped.lance")
+
+
+def test_storage_options_stand_for_the_environment(root, s3, monkeypatch):
+    options = {"endpoint": s3["AWS_ENDPOINT_URL"], "access_key_id": s3["AWS_ACCESS_KEY_ID"], "secret_access_key": s3["AWS_SECRET_ACCESS_KEY"]}
+    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    with pytest.raises(pilum.UsageError, match="no credentials"):
+        pilum.store.open(f"{root}/d")
+    store = pilum.store.open(f"{root}/d", options)
+    store.put(rows(10))
+    assert store.num_rows() == 10
+    with LanceFileWriter(f"{root}/f.lance", rows(3).schema, storage_options=options) as writer:
+        writer.write_batch(rows(3))
+    assert LanceFileReader(f"{root}/f.lance", options).num_rows() == 3
+    assert pilum.store.query(f"{root}/f.lance", "id >= 0", storage_options=options).to_table().num_rows == 3
+    with pytest.raises(pilum.UsageError, match="no storage option 'endpiont'"):
+        pilum.store.open(f"{root}/d", {"endpiont": "x"})
+
+
+SPOILS = ["refuse", "lose", "cut", "503", "500", ("delay", 0.3)]
+
+
+@pytest.mark.parametrize("how", [*SPOILS, "short"])
+def test_every_third_answer_is_spoilt(root, s3, how, monkeypatch):
+    """Puts and reads are as without; each row is there once."""
+
+    def spoil(n, method, target):
+        if how == "short" and (method != "GET" or "list-type" in target or ".lance" not in target):
+            return None
+        return how if n % 3 == 1 else None
+
+    proxy = Proxy(s3["AWS_ENDPOINT_URL"], spoil)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+    store = pilum.store.open(f"{root}/d")
+    for i in range(2):
+        assert store.put(rows(500, i * 500)).new_parts == 1
+    assert sorted(store.query("SELECT id FROM t").to_table()["id"].to_pylist()) == list(range(1000))
+    assert len(store.parts()) == 2 and store.check() == []
+    assert len(proxy.requests) > 10
+    proxy.close()
+
+
+def test_nonsense_for_an_answer_is_an_error(root, s3, monkeypatch):
+    store = pilum.store.open(f"{root}/d")
+    store.put(rows(50_000))
+    for how in ("garbage", "long"):
+        proxy = Proxy(s3["AWS_ENDPOINT_URL"], lambda n, method, target: how if method == "GET" else None)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        with pytest.raises(pilum.Error, match="s3://pilum-test/"):
+            pilum.store.open(f"{root}/d").query("SELECT id FROM t").to_table()
+        proxy.close()
+
+
+def test_a_deadline_and_a_stop_are_kept_while_the_server_is_silent(root, s3, build, monkeypatch):
+    pilum.store.open(f"{root}/d").put(rows(1000))
+    proxy = Proxy(s3["AWS_ENDPOINT_URL"], lambda n, method, target: ("delay", 30) if ".lance" in target and "prefix" not in target else None)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+    store = pilum.store.open(f"{root}/d")
+    process = subprocess.Popen([os.path.join(build, "pilum"), "query", f"{root}/d", "SELECT id FROM t WHERE id = 7"], stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.wait(10)
+    assert time.monotonic() - began < 1.0
+    done = run(build, "query", f"{root}/d", "SELECT id FROM t WHERE id = 7", "--timeout", "0.5")
+    assert done.returncode != 0 and "no answer within 0.5 s" in done.stderr, done.stderr
+    del store
+    proxy.close()
+
+
+def test_many_put_at_once(root, s3):
+    """Twelve threads put twelve inputs, each three times: no row is lost or there twice."""
+    tables = [rows(50, 1000 * i) for i in range(12)]
+    store = pilum.store.open(f"{root}/d")
+    failed = []
+
+    def put(i):
+        try:
+            for _ in range(3):
+                pilum.store.open(f"{root}/d").put(tables[i])
+        except Exception as e:  # noqa: BLE001
+            failed.append(e)
+
+    threads = [threading.Thread(target=put, args=(i,)) for i in range(12)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failed, failed[0]
+    got = store.refresh().query("SELECT id FROM t").to_table()["id"].to_pylist()
+    assert sorted(got) == sorted(i for t in tables for i in t["id"].to_pylist())
