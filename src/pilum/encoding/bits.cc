@@ -92,9 +92,7 @@ uint64_t ExtractBase(uint64_t word, uint64_t keep) {
 }
 PILUM_BMI2 uint64_t ExtractBmi2(uint64_t word, uint64_t keep) { return _pext_u64(word, keep); }
 
-}  // namespace
-
-uint64_t Count(const uint64_t* words, uint64_t from, uint64_t to) {
+inline __attribute__((always_inline)) uint64_t CountWords(const uint64_t* words, uint64_t from, uint64_t to) {
   uint64_t n = 0;
   for (uint64_t w = from / 64; w * 64 < to; ++w) {
     uint64_t v = words[w];
@@ -103,6 +101,17 @@ uint64_t Count(const uint64_t* words, uint64_t from, uint64_t to) {
     n += static_cast<uint64_t>(__builtin_popcountll(v));
   }
   return n;
+}
+
+__attribute__((target("popcnt"))) uint64_t CountPopcnt(const uint64_t* words, uint64_t from, uint64_t to) {
+  return CountWords(words, from, to);
+}
+
+}  // namespace
+
+uint64_t Count(const uint64_t* words, uint64_t from, uint64_t to) {
+  static const bool popcnt = __builtin_cpu_supports("popcnt");
+  return popcnt ? CountPopcnt(words, from, to) : CountWords(words, from, to);
 }
 
 uint64_t Select(const uint64_t* words, uint64_t i, uint64_t* word, uint64_t* before) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <arrow/util/bitmap_ops.h>
 
@@ -226,11 +227,14 @@ std::vector<uint64_t> KeysOf(const DataBlock& indices, uint64_t num_items) {
 
 constexpr uint64_t kSmallSlot = 16, kLargeSlot = 32;
 constexpr uint64_t kMostTableBytes = 1 << 20;
+constexpr uint64_t kMostRoom = 4 << 20;
 
 struct ItemSlots {
   uint64_t slot;  // bytes of one
   const uint8_t *slots, *lengths;
   bool equal;  // all lengths are
+  uint64_t longest;
+  bool alike;  // the longest is at most twice the mean
 };
 
 template <typename Offset>
@@ -299,18 +303,33 @@ void FillAny(const Key* keys, uint64_t n, const ItemSlots& s, Offset* offsets, u
   FillMultiples(n, s.lengths[0], offsets);
 }
 
+// A block with a copy of `data` that takes no more room than it needs.
+template <typename Offset>
+Result<DataBlock> Shrunk(uint64_t n, BufferPtr offsets, const arrow::Buffer& data, arrow::MemoryPool* pool) {
+  PILUM_ASSIGN_OR_RETURN(auto small, Allocate(static_cast<uint64_t>(data.size()), pool));
+  std::memcpy(small->mutable_data(), data.data(), static_cast<size_t>(data.size()));
+  return VariableBlock(n, sizeof(Offset) == 8, std::move(offsets), std::move(small));
+}
+
 template <typename Offset, typename Key>
 Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, arrow::MemoryPool* pool) {
   PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Offset) * 8));
-  const uint64_t total = s.equal ? n * s.lengths[0] : SumLengths(keys, n, s.lengths);
-  PILUM_RETURN_NOT_OK(CheckGathered(n, total, sizeof(Offset)));
+  // Room for the longest is had at once where that is not much more; else the lengths are added up first.
+  const bool roomy = !s.equal && s.alike && n * s.longest <= kMostRoom;
+  const uint64_t room = s.equal || roomy ? n * s.longest : SumLengths(keys, n, s.lengths);
+  PILUM_RETURN_NOT_OK(CheckGathered(n, room, sizeof(Offset)));
   PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Offset), pool));
-  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
+  PILUM_ASSIGN_OR_RETURN(auto data, Allocate(room, pool));
   auto* ends = reinterpret_cast<Offset*>(offsets->mutable_data());
   if (s.slot == kSmallSlot)
     FillAny<kSmallSlot>(keys, n, s, ends, data->mutable_data());
   else
     FillAny<kLargeSlot>(keys, n, s, ends, data->mutable_data());
+  if (roomy) {
+    const auto total = static_cast<uint64_t>(ends[n]);
+    PILUM_RETURN_NOT_OK(data->Resize(static_cast<int64_t>(total), /*shrink_to_fit=*/false));
+    if (total < room / 2) return Shrunk<Offset>(n, std::move(offsets), *data, pool);
+  }
   return VariableBlock(n, sizeof(Offset) == 8, std::move(offsets), std::move(data));
 }
 
@@ -332,6 +351,9 @@ std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items, arrow::
   auto t = std::make_unique<ItemTable>();
   t->wide_ = items.wide;
   t->slot_ = slot;
+  t->longest_ = longest;
+  const auto total = std::accumulate(sizes, sizes + items.count, uint64_t{0});
+  t->alike_ = longest * items.count <= 2 * total;
   t->equal_ = std::all_of(sizes, sizes + items.count, [&](uint8_t n) { return n == sizes[0]; });
   t->slots_ = *std::move(slots);
   t->lengths_ = *std::move(lengths);
@@ -339,7 +361,7 @@ std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items, arrow::
 }
 
 Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool) const {
-  const ItemSlots slots{slot_, slots_->data(), lengths_->data(), equal_};
+  const ItemSlots slots{slot_, slots_->data(), lengths_->data(), equal_, longest_, alike_};
   auto by = [&](const auto* k) {
     return wide_ ? GatherSlots<int64_t>(k, keys.count, slots, pool) : GatherSlots<int32_t>(k, keys.count, slots, pool);
   };

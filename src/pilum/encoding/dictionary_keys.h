@@ -22,13 +22,13 @@ class ItemTable {
  public:
   // nullptr where the items are not such, or take more room than stays near the processor (or than there is).
   static std::unique_ptr<const ItemTable> Make(const codec::DataBlock& items, arrow::MemoryPool* pool);
-  // The items of `keys`, which were checked, as a block of exactly their bytes.
+  // The items of `keys`, which were checked, as a block of their bytes.
   Result<codec::DataBlock> Gather(const codec::DataBlock& keys, arrow::MemoryPool* pool) const;
 
  private:
-  bool wide_ = false, equal_ = false;  // 64-bit offsets; all items are of one length
-  uint64_t slot_ = 0;                  // 16 or 32 bytes
-  BufferPtr slots_, lengths_;          // one an item
+  bool wide_ = false, equal_ = false, alike_ = false;  // 64-bit offsets; items of one length; of lengths not far apart
+  uint64_t slot_ = 0, longest_ = 0;                    // 16 or 32 bytes; bytes of the longest item
+  BufferPtr slots_, lengths_;                          // one an item
 };
 
 // The table of a page's dictionary, made when the first read that is large enough to gain by it asks. Thread-safe.

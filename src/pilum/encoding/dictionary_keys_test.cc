@@ -84,6 +84,27 @@ TEST(DictionaryKeys, ItemsOfOneLength) {
   }
 }
 
+// Room for the longest item a row is not kept where rows turn out to be short.
+TEST(DictionaryKeys, RoomIsGivenBack) {
+  const std::vector<std::string> items = {std::string(8, 'a'), std::string(20, 'b'), std::string(20, 'c')};
+  for (bool wide : {false, true}) {
+    for (uint64_t every : {1, 3, 1000000}) {  // how often a long item comes
+      std::vector<uint64_t> keys;
+      std::vector<std::string> want;
+      for (uint64_t i = 1; i <= 20000; ++i) {
+        keys.push_back(i % every == 0 ? 1 + i % 2 : 0);
+        want.push_back(items[keys.back()]);
+      }
+      LazyItemTable table;
+      auto got = GatherDictionary(Keys(keys, 32), Strings(items, wide), Validity{keys.size(), nullptr, 0},
+                                  arrow::default_memory_pool(), &table);
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ(Values(*got), want);
+      EXPECT_LE(got->data->capacity(), 2 * got->data->size() + 1024);
+    }
+  }
+}
+
 TEST(DictionaryKeys, KeysPastTheItemsAreRefusedUnlessNull) {
   const auto items = Strings({"a", "b", "c"}, false);
   uint8_t bits = 0b11011;  // slot 2 is null

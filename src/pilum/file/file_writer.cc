@@ -137,7 +137,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   uint64_t bytes_written() const override { return sink_->position(); }
   uint64_t buffered_bytes() const override {
     uint64_t n = 0;
-    for (const auto& w : writers_) n += w->buffered_bytes();
+    for (const auto& w : writers_) n += w ? w->buffered_bytes() : 0;
     return n;
   }
 
@@ -149,6 +149,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       std::vector<EncodedPage> pages;
       PILUM_RETURN_NOT_OK(Named(writers_[i]->Finish(&pages)));
       for (EncodedPage& p : pages) PILUM_RETURN_NOT_OK(WritePage(i, &p));
+      writers_[i].reset();  // the next column's pages are made in its memory
     }
     PILUM_RETURN_NOT_OK(WriteTail());
     PILUM_RETURN_NOT_OK(sink_->Close());

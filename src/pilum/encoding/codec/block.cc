@@ -68,8 +68,10 @@ Status DecodeFixed(const CodecDesc& d, Bytes bytes, uint64_t n, uint8_t* out) {
 
 bool HasFlatOffsets(const CodecDesc& d) { return d.children[0].kind == CodecKind::kFlat; }
 
-// u32 or u64 offset width, the same width start of the data, offsets from 0, data.
-Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec) {
+// u32 or u64 offset width, the same width start of the data, offsets from 0, data. `owner` of the bytes, if not null, is
+// for the block alone (with slack behind it): then nothing is copied.
+Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const DecodeSpec& spec,
+                                      const BufferPtr& owner) {
   uint64_t bits = d.children[0].bits, width = bits / 8;
   auto word = [&](uint64_t i) -> uint64_t {
     return width == 4 ? LoadLE<uint32_t>(bytes.data() + i * 4) : LoadLE<uint64_t>(bytes.data() + i * 8);
@@ -84,6 +86,16 @@ Result<DataBlock> DecodeVariableBlock(const CodecDesc& d, Bytes bytes, uint64_t 
     return BadBytes("block data starts at {} of {}", start, bytes.size());
   const uint8_t* offsets = bytes.data() + 2 * width;
   PILUM_RETURN_NOT_OK(CheckOffsets(offsets, static_cast<int>(width), 0, n, bytes.size() - start));
+  const uint64_t end = word(2 + n);
+  if (owner && spec.wide == (width == 8) && end <= (spec.wide ? INT64_MAX : INT32_MAX)) {
+    DataBlock b;
+    b.kind = DataBlock::Kind::kVariable;
+    b.count = n;
+    b.wide = spec.wide;
+    b.offsets = arrow::SliceBuffer(owner, static_cast<int64_t>(2 * width), static_cast<int64_t>((n + 1) * width));
+    b.data = arrow::SliceBuffer(owner, static_cast<int64_t>(start), static_cast<int64_t>(end));
+    return b;
+  }
   VariableOut out;
   PILUM_RETURN_NOT_OK(out.Init(spec.wide, n, bytes.size() - start, spec.pool));
   PILUM_RETURN_NOT_OK(out.AppendRun(offsets, static_cast<int>(width), 0, n, bytes.data() + start));
@@ -200,10 +212,14 @@ Result<DataBlock> DecodeBlock(const CodecDesc& d, Bytes bytes, uint64_t n, const
   switch (d.kind) {
     case CodecKind::kVariable:
       if (!HasFlatOffsets(d)) return Unsupported("{} as a block", d.ToString());
-      return DecodeVariableBlock(d, bytes, n, spec);
+      return DecodeVariableBlock(d, bytes, n, spec, nullptr);
     case CodecKind::kGeneral: {
       PILUM_ASSIGN_OR_RETURN(auto plain, Decompress(d.scheme, bytes, std::nullopt, spec.pool));
-      return DecodeBlock(d.children[0], Bytes(plain->data(), plain->size()), n, spec);
+      const CodecDesc& inner = d.children[0];
+      const Bytes inside(plain->data(), plain->size());
+      if (inner.kind == CodecKind::kVariable && HasFlatOffsets(inner))
+        return DecodeVariableBlock(inner, inside, n, spec, plain);
+      return DecodeBlock(inner, inside, n, spec);
     }
     case CodecKind::kFixedSizeList: {
       if (AnyValidity(d)) return DecodeListRows(d, bytes, n, spec);

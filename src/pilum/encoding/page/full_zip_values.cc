@@ -188,8 +188,10 @@ class FixedSink : public ValueSink {
 // What happens to the bytes of one value, outermost first: general and fsst steps around variable.
 class ValueChain {
  public:
-  Status Init(const CodecDesc& codec, arrow::MemoryPool* pool) {
+  // `type`: of the values.
+  Status Init(const CodecDesc& codec, const arrow::DataType& type, arrow::MemoryPool* pool) {
     pool_ = pool;
+    text_ = arrow::is_string(StorageType(type).id());
     const CodecDesc* c = &codec;
     for (; c->kind != CodecKind::kVariable; c = &c->children[0]) {
       Step s;
@@ -208,6 +210,19 @@ class ValueChain {
   // The table, where FSST is the only step.
   const codec::FsstTable* only_fsst() const {
     return steps_.size() == 1 && steps_[0].table && steps_[0].table->active() ? steps_[0].table.get() : nullptr;
+  }
+
+  // Bytes that the values will take, as far as they say so and can be believed; else 0.
+  uint64_t SizeOf(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) const {
+    if (steps_.size() != 1 || steps_[0].kind != CodecKind::kGeneral) return 0;
+    uint64_t stored = 0, total = 0;
+    for (size_t i = 0; i < begins.size(); ++i) {
+      auto size = codec::DecompressedSize(steps_[0].scheme, Bytes(base + begins[i], base + ends[i]));
+      if (!size.ok()) return 0;  // the value will fail by itself
+      stored += ends[i] - begins[i];
+      total += *size;
+    }
+    return total <= stored * kLikelyRatio ? total : 0;
   }
 
   // Decodes into `out`, the last step straight into its place.
@@ -234,7 +249,7 @@ class ValueChain {
         PILUM_ASSIGN_OR_RETURN(size, s.table->Decode(value, to));
       }
       if (last) {
-        out->Push(size, IsAscii(to, size));
+        out->Push(size, text_ && IsAscii(to, size));
         return Status::OK();
       }
       value = Bytes(to, size);
@@ -248,7 +263,9 @@ class ValueChain {
     Compression scheme;
     std::shared_ptr<const codec::FsstTable> table;
   };
+  static constexpr uint64_t kLikelyRatio = 64;  // room is made at once for values that claim to have shrunk so far
   std::vector<Step> steps_;
+  bool text_ = false;
   BufferPtr scratch_[2];
   arrow::MemoryPool* pool_ = nullptr;
 };
@@ -256,10 +273,12 @@ class ValueChain {
 class VariableSink : public ValueSink {
  public:
   Status Init(const CodecDesc& codec, const DecodeSpec& spec) {
-    PILUM_RETURN_NOT_OK(chain_.Init(codec, spec.pool));
+    PILUM_RETURN_NOT_OK(chain_.Init(codec, *spec.leaf_type, spec.pool));
     max_count_ = spec.max_count;
-    const bool plain = codec.kind == CodecKind::kVariable;
-    return out_.Init(spec.wide, spec.max_count, plain ? spec.input_bytes : codec::VariableOut::kUnknown, spec.pool);
+    const uint64_t bytes = codec.kind == CodecKind::kVariable  ? spec.input_bytes
+                           : codec.kind == CodecKind::kGeneral ? 0  // the values say it
+                                                               : codec::VariableOut::kUnknown;
+    return out_.Init(spec.wide, spec.max_count, bytes, spec.pool);
   }
   Status Append(Bytes value) override {
     if (out_.count() >= max_count_) return BadBytes("more values than the page holds");
@@ -267,6 +286,7 @@ class VariableSink : public ValueSink {
   }
   Status AppendValues(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) override {
     if (const codec::FsstTable* table = chain_.only_fsst()) return table->DecodeValues(base, begins, ends, &out_);
+    PILUM_RETURN_NOT_OK(out_.Reserve(chain_.SizeOf(base, begins, ends)).status());
     return ValueSink::AppendValues(base, begins, ends);
   }
   Result<DataBlock> Finish() override { return out_.Finish(); }
@@ -290,7 +310,7 @@ class PackedRowSink : public ValueSink {
       DecodeSpec s = spec;
       s.wide = IsWide(*type.field(static_cast<int>(i))->type());
       if (f->layout.is_variable) {
-        PILUM_RETURN_NOT_OK(f->chain.Init(codec.children[i], spec.pool));
+        PILUM_RETURN_NOT_OK(f->chain.Init(codec.children[i], *type.field(static_cast<int>(i))->type(), spec.pool));
         PILUM_RETURN_NOT_OK(f->variable.Init(s.wide, s.max_count, 0, s.pool));
       } else {
         if (f->layout.bits % 8 != 0) return Unsupported("packed struct fields of {} bits", f->layout.bits);

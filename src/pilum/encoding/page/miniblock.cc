@@ -1,5 +1,7 @@
 #include "pilum/encoding/page/miniblock.h"
 
+#include <algorithm>
+
 #include "pilum/base/bytes.h"
 #include "pilum/base/recycling_pool.h"
 #include "pilum/base/utf8.h"
@@ -35,25 +37,33 @@ Status MiniBlockPage::Check() const {
   return Status::OK();
 }
 
+// A chunk's word: its 8-byte words less one, and the logarithm of its number of values (0: the last chunk, of the rest).
+template <typename Word>
+Status MiniBlockPage::FillTable(Bytes words, ChunkTable* t) const {
+  const uint64_t n = t->size();
+  uint64_t offset = 0, value = 0, silent = n;
+  for (uint64_t i = 0; i < n; ++i) {
+    t->offset[i] = offset;
+    t->value[i] = value;
+    const uint64_t word = LoadLE<Word>(words.data() + i * sizeof(Word)), log = word & 15;
+    if (log == 0) silent = std::min(silent, i);
+    offset += ((word >> 4) + 1) * 8;
+    value += uint64_t{1} << log;
+  }
+  t->offset[n] = offset;
+  t->value[n] = layout().num_items;
+  if (silent + 1 < n) return BadBytes("chunk {} of {} does not say its number of values", silent, n);
+  const uint64_t before = n ? t->value[n - 1] : 0;
+  if (n > 0 && (before > t->value[n] || t->value[n] - before > kMaxChunkValues)) {
+    return BadBytes("the chunks before the last hold {} of {} items", before, t->value[n]);
+  }
+  return Status::OK();
+}
+
 Result<ChunkTable> MiniBlockPage::ParseTable(Bytes words) const {
   const uint64_t n = words.size() / word_bytes();
-  ChunkTable t;
-  t.offset.resize(n + 1);
-  t.value.resize(n + 1);
-  for (uint64_t i = 0; i < n; ++i) {
-    uint32_t word = word_bytes() == 4 ? LoadLE<uint32_t>(words.data() + i * 4) : LoadLE<uint16_t>(words.data() + i * 2);
-    t.offset[i + 1] = t.offset[i] + ((word >> 4) + uint64_t{1}) * 8;
-    uint64_t log = word & 15;
-    if (i + 1 < n) {
-      if (log == 0) return BadBytes("chunk {} of {} does not say its number of values", i, n);
-      t.value[i + 1] = t.value[i] + (uint64_t{1} << log);
-      continue;
-    }
-    t.value[n] = layout().num_items;
-    if (t.value[i] > t.value[n] || t.value[n] - t.value[i] > kMaxChunkValues) {
-      return BadBytes("the chunks before the last hold {} of {} items", t.value[i], t.value[n]);
-    }
-  }
+  ChunkTable t(n);
+  PILUM_RETURN_NOT_OK(word_bytes() == 4 ? FillTable<uint32_t>(words, &t) : FillTable<uint16_t>(words, &t));
   if (t.offset[n] != buffers()[1].size) {
     return BadBytes("the chunks add up to {} bytes, the data buffer has {}", t.offset[n], buffers()[1].size);
   }

@@ -3,6 +3,10 @@
 // miniblock.cc holds the page and its prelude, miniblock_read.cc the reads.
 #pragma once
 
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "pilum/encoding/dictionary_keys.h"
 #include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/page/page_base.h"
@@ -16,8 +20,15 @@ constexpr uint64_t kSmallData = 32 * 1024;  // a page of this size is fetched wh
 
 // Chunk i: bytes [offset[i], offset[i + 1]) of the data buffer, values [value[i], value[i + 1]).
 struct ChunkTable {
-  std::vector<uint64_t> offset, value;
+  ChunkTable() = default;
+  explicit ChunkTable(size_t chunks)  // whoever makes it fills it in
+      : numbers(std::make_unique_for_overwrite<uint64_t[]>(2 * (chunks + 1))),
+        offset(numbers.get(), chunks + 1),
+        value(numbers.get() + chunks + 1, chunks + 1) {}
   size_t size() const { return offset.size() - 1; }
+
+  std::unique_ptr<uint64_t[]> numbers;
+  std::span<uint64_t> offset, value;
 };
 
 // Rows that started, and that finished, before chunk c. One entry more than chunks, ascending.
@@ -62,6 +73,8 @@ class MiniBlockPage : public PageBase {
 
  private:
   Result<ChunkTable> ParseTable(codec::Bytes words) const;
+  template <typename Word>
+  Status FillTable(codec::Bytes words, ChunkTable* t) const;
 
   mutable FetchOnce<Prelude> prelude_;
   mutable FetchOnce<RowIndex> index_;

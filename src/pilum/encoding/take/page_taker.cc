@@ -1,5 +1,6 @@
 #include "pilum/encoding/take/page_taker.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <arrow/type.h>
@@ -62,13 +63,25 @@ uint64_t FixedWidth(const arrow::DataType& type) {
   return bits % 8 == 0 && bits <= (uint64_t{1} << 32) ? bits / 8 : 0;
 }
 
+namespace {
+constexpr uint64_t kWide = 128;  // bytes of a value, of which the first line alone was asked for in advance
+constexpr size_t kAhead = 2;
+
+void PrefetchAll(const uint8_t* bytes, uint64_t size) {
+  if (bytes == nullptr) return;
+  for (uint64_t at = 0; at < std::min<uint64_t>(size, 4096); at += 64) Prefetch(bytes + at);
+}
+}  // namespace
+
 Status AddPlainValues(std::span<const Cell> cells, ValueOut* out) {
   if (out->variable) {
     for (const Cell& c : cells) PILUM_RETURN_NOT_OK(out->strings.Append({c.bytes, c.size}));
     return Status::OK();
   }
   const uint64_t width = out->width;
-  for (const Cell& c : cells) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Cell& c = cells[i];
+    if (width >= kWide && i + kAhead < cells.size()) PrefetchAll(cells[i + kAhead].bytes, width);
     if (c.bytes)
       std::memcpy(out->fixed, c.bytes, width);  // as long as its taker made sure
     else

@@ -173,6 +173,24 @@ TEST(General, ChunksAndValues) {
   EXPECT_EQ(pages[0].layout.kind, LayoutKind::kFullZip);
 }
 
+// Room is made for what values say they hold, where that is likely; others make it as they come.
+TEST(General, ValuesThatShrinkMuchAndNotAtAll) {
+  std::mt19937 rng(4);
+  for (const int mostly : {0, 1, 2}) {
+    arrow::BinaryBuilder b;
+    for (int i = 0; i < 30; ++i) {
+      std::string v(40000 + rng() % 1000, 'z');
+      if (mostly == 2 || (mostly == 1 && i % 2)) {
+        for (char& c : v) c = static_cast<char>(rng());
+      }
+      EXPECT_TRUE((i == 7 ? b.AppendNull() : b.Append(i == 9 ? std::string() : v)).ok());
+    }
+    auto a = b.Finish().ValueOrDie();
+    auto pages = Check(Field(a, {"compression", "structural-encoding"}, {"zstd", "fullzip"}), a);
+    EXPECT_EQ(pages[0].layout.value_codec->kind == CodecKind::kGeneral, mostly < 2);
+  }
+}
+
 TEST(General, NumbersOnlyWhereTheyShrink) {
   arrow::Int64Builder wave, noise;
   std::mt19937_64 rng(5);

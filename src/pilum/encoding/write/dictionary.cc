@@ -1,4 +1,6 @@
 // Dictionaries: Arrow dictionary arrays brought to one numbering, and dictionaries of one page.
+#include <bit>
+
 #include <arrow/array.h>
 #include <arrow/util/bit_util.h>
 
@@ -134,6 +136,31 @@ bool MayRepeat(const SlotValues& v, uint64_t slots, uint64_t cap) {
   return 2 * distinct < seen || 8 * again * cap >= seen * seen;
 }
 
+// Long values that differ in length or at either end are told apart without reading the rest. True only where the page has
+// more than `cap` distinct values, or of more than `max_bytes`, for sure.
+bool SurelyTooMany(const SlotValues& v, uint64_t slots, uint64_t cap, uint64_t max_bytes) {
+  constexpr uint64_t kLong = 1024;
+  if (v.values.kind.kind != ValueKind::kVariable || slots == 0) return false;
+  if (v.values.VariableBytes(v.first, slots) / slots < kLong) return false;
+  std::vector<uint64_t> table(std::bit_ceil(2 * slots));
+  uint64_t distinct = 0, bytes = 0;
+  for (uint64_t i = 0; i < slots; ++i) {
+    const std::string_view value = v.at(i);
+    if (v.null(i) || value.size() < 8) continue;
+    const uint64_t ends[] = {value.size(), LoadLE<uint64_t>(value.data()),
+                             LoadLE<uint64_t>(value.data() + value.size() - 8)};
+    const uint64_t h = HashBytes(ends, sizeof ends) | 1;
+    size_t k = (h >> 20) & (table.size() - 1);
+    while (table[k] != 0 && table[k] != h) k = (k + 1) & (table.size() - 1);
+    if (table[k] == h) continue;
+    table[k] = h;
+    ++distinct;
+    bytes += value.size();
+    if (distinct > cap || bytes > max_bytes) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t cap, uint64_t max_bytes) {
@@ -153,7 +180,7 @@ std::optional<PageDictionary> BuildDictionary(const PageContext& page, uint64_t 
     return out;
   }
   const SlotValues values(page);
-  if (!MayRepeat(values, s.slots, cap)) return std::nullopt;
+  if (!MayRepeat(values, s.slots, cap) || SurelyTooMany(values, s.slots, cap, max_bytes)) return std::nullopt;
   out.keys.resize(s.slots);
   int32_t distinct = 0;
   for (uint64_t i = 0; i < s.slots; ++i) {

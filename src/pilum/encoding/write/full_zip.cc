@@ -75,7 +75,7 @@ void ZipVariable(const PageContext& page, size_t word_width, uint32_t bits_def, 
   const ValueStore& v = *s.values;
   const uint8_t first_list = page.FirstListCode(), start_level = static_cast<uint8_t>(page.plan->max_rep);
   const uint64_t base = s.first_slot ? v.ends[s.first_slot - 1] : 0;
-  const uint64_t bytes = s.slots ? v.ends[s.first_slot + s.slots - 1] - base : 0;
+  const uint64_t bytes = v.VariableBytes(s.first_slot, s.slots);
   data->resize(s.events * word_width + page.num_valid * sizeof(Length) + bytes);  // nulls have no bytes
   uint8_t* const begin = data->data();
   uint8_t* out = begin;

@@ -135,6 +135,7 @@ Result<EncodedValues> CompressValues(const PageContext& page, const GeneralSchem
   out.store.kind = page.kind();
   out.store.slots = s.slots;
   out.store.ends.resize(s.slots);
+  out.store.bytes.reserve(s.values->VariableBytes(s.first_slot, s.slots) / 2);
   out.wrap.kind = CodecKind::kGeneral;
   out.wrap.scheme = scheme.scheme;
   out.wrap.level = scheme.level;

@@ -173,6 +173,10 @@ struct ValueStore {
     return {reinterpret_cast<const char*>(bytes.data()) + begin, ends[slot] - begin};
   }
 
+  uint64_t VariableBytes(uint64_t first, uint64_t n) const {  // of n slots
+    return n ? ends[first + n - 1] - (first ? ends[first - 1] : 0) : 0;
+  }
+
   Status AppendRuns(const LevelWalk& walk, const LeafColumn& column);
   void DropFront(uint64_t n);
   // Arrow-like bytes of the first n slots.

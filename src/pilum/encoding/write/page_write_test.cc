@@ -200,6 +200,36 @@ TEST(PageWriter, AutoDictionary) {
   EXPECT_FALSE(Pages(Numbers(5000, 0xFFFFFFFFFF), {FileVersion::kV2_2}).ValueOrDie().at(0).choice.dictionary);
 }
 
+// Long values are told apart by length and ends; those that agree in both are still compared.
+TEST(PageWriter, LongValuesAreADictionaryWhereTheyRepeat) {
+  const auto page = [](int distinct, bool same_ends) {
+    arrow::BinaryBuilder b;
+    for (int i = 0; i < 400; ++i) {
+      std::string v(3000, 'x');
+      const std::string number = std::to_string(1000 + i * 7 % distinct);
+      v.replace(same_ends ? 1500 : 2996, 4, number);
+      EXPECT_TRUE(b.Append(v).ok());
+    }
+    return Pages(b.Finish().ValueOrDie(), {FileVersion::kV2_2, 8 << 20}).ValueOrDie().at(0);
+  };
+  for (const bool same_ends : {false, true}) {
+    const auto few = page(5, same_ends), many = page(400, same_ends);
+    EXPECT_TRUE(few.choice.dictionary) << few.choice.why;
+    EXPECT_EQ(few.layout.num_dictionary_items, 5u);
+    EXPECT_FALSE(many.choice.dictionary) << many.choice.why;
+  }
+}
+
+// Columns that hold no values at all have none to compare.
+TEST(PageWriter, ManyRowsOfNothing) {
+  const auto null = arrow::MakeArrayOfNull(arrow::null(), 2500).ValueOrDie();
+  const auto structs = arrow::MakeArrayOfNull(arrow::struct_({arrow::field("n", arrow::null())}), 2500).ValueOrDie();
+  for (const auto& array : {null, structs}) {
+    for (const auto version : {FileVersion::kV2_1, FileVersion::kV2_2})
+      EXPECT_FALSE(Pages(array, {version}).ValueOrDie().at(0).choice.dictionary);
+  }
+}
+
 TEST(PageWriter, Blobs) {
   struct Sink : BlobSink {
     Result<uint64_t> WritePayload(std::string_view bytes) override {
