@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,11 @@ enum class FaultKind {
   kAfter,   // the call does its work and then fails, as when an answer is lost on the way
 };
 
-// Counts calls; the one numbered `fail_at` (from 0) and, once `dead`, all after it fail.
+// Counts calls; the one numbered `fail_at` (from 0) and, where it `dies`, all after it fail. `before` runs before each, with
+// its number, and may wait or call the store: so calls hang and others run meanwhile.
 struct FaultPlan {
+  std::function<void(uint64_t)> before;
+
   uint64_t calls = 0;
   uint64_t fail_at = ~uint64_t{0};
   FaultKind kind = FaultKind::kBefore;
@@ -25,11 +29,17 @@ struct FaultPlan {
   std::vector<std::string> log;
 
   bool Fails(const std::string& what) {
-    log.push_back(what);
-    const uint64_t n = calls++;
+    uint64_t n = 0;
+    {
+      std::lock_guard lock(mutex);
+      log.push_back(what);
+      n = calls++;
+    }
+    if (before) before(n);
     return n == fail_at || (dies && n > fail_at);
   }
   bool WorksFirst() const { return kind == FaultKind::kAfter && calls == fail_at + 1; }
+  std::mutex mutex;
 };
 
 inline Status Injected(const std::string& what) { return Status::IOError("injected fault at ", what); }

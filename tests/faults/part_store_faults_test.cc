@@ -7,58 +7,10 @@
 #include "pilum/index/index_test_data.h"
 #include "pilum/part/part_store.h"
 #include "tests/faults/fault_store.h"
+#include "tests/faults/store_rows.h"
 
 namespace pilum::testing {
 namespace {
-
-std::shared_ptr<arrow::RecordBatch> Rows(int64_t first, int64_t n) {
-  arrow::Int64Builder ids;
-  arrow::StringBuilder texts;
-  for (int64_t i = first; i < first + n; ++i) {
-    EXPECT_TRUE(ids.Append(i).ok());
-    EXPECT_TRUE((i % 7 == 0 ? texts.AppendNull() : texts.Append("t" + std::to_string(i % 50))).ok());
-  }
-  return arrow::RecordBatch::Make(arrow::schema({arrow::field("id", arrow::int64()), arrow::field("t", arrow::utf8())}),
-                                  n, {ids.Finish().ValueOrDie(), texts.Finish().ValueOrDie()});
-}
-
-Result<PutResult> Put(const std::shared_ptr<ObjectStore>& store, const std::shared_ptr<arrow::RecordBatch>& rows,
-                      const PutOptions& options) {
-  PILUM_ASSIGN_OR_RETURN(auto parts, PartStore::OpenIn(store, "d"));
-  PILUM_ASSIGN_OR_RETURN(auto reader, arrow::RecordBatchReader::Make({rows}));
-  ReadContext ctx;
-  return parts->Put(*reader, options, ctx);
-}
-
-// All ids, ascending; checks that every part is whole.
-std::vector<int64_t> Ids(const std::shared_ptr<ObjectStore>& store) {
-  std::vector<int64_t> out;
-  auto parts = PartStore::OpenIn(store, "d").ValueOrDie();
-  ReadContext ctx;
-  auto snapshot = parts->OpenSnapshot(true, ctx);
-  if (!snapshot.ok()) {
-    EXPECT_EQ(KindOf(snapshot.status()), ErrorKind::kNotFound);
-    return out;
-  }
-  for (const auto& unit : (*snapshot)->units()) {
-    auto stream = unit->Read({FieldPath{{"id"}}}, RowSet::All(unit->num_rows()), {}, ctx).ValueOrDie();
-    while (auto batch = stream->Next().ValueOrDie()) {
-      const auto& ids = static_cast<const arrow::Int64Array&>(*batch->column(0));
-      for (int64_t i = 0; i < ids.length(); ++i) out.push_back(ids.Value(i));
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-// Parts that the store shows must be sound, and must have their sidecars.
-void ExpectSound(const std::shared_ptr<ObjectStore>& store, const std::string& what) {
-  auto parts = PartStore::OpenIn(store, "d").ValueOrDie();
-  ReadContext ctx;
-  auto found = parts->Check(ctx);
-  if (!found.ok()) return;  // no part at all
-  for (const Status& fault : found->faults) ADD_FAILURE() << what << ": " << fault.ToString();
-}
 
 TEST(PartStoreFaults, PutAtEveryCall) {
   constexpr int64_t kRows = 2000;

@@ -285,3 +285,84 @@ def test_uuid_columns(tmp_path):
     assert table["n"].to_pylist() == [2] and table.schema.field("u").type == pa.uuid()
     assert result.counts["notes"] == []
     assert store.query("u = '00000000-0000-0000-0000-000000000009'").to_table().num_rows == 0
+
+
+def test_compact_and_sweep(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    for k in range(6):
+        store.put(pa.table({"id": range(k * 10, k * 10 + 10), "t": [f"t{k}"] * 10}), batch_id=f"b{k}")
+    want = sorted(store.query("SELECT id FROM t").to_table()["id"].to_pylist())
+    old = store.query("SELECT id FROM t")  # lists before, reads after
+    done = store.compact(target_rows=1000)
+    assert (done.plans, done.parts, done.rows, done.notes) == (1, 6, 60, [])
+    assert [p.merged for p in store.parts()] == [True] and store.parts()[0].name == done.merged[0]
+    assert store.sweep().waiting == 6
+    assert store.sweep(0, dry_run=True).parts == 6
+    assert store.sweep(datetime.timedelta(0)).parts == 6
+    assert sorted(store.query("SELECT id FROM t").to_table()["id"].to_pylist()) == want
+    assert sorted(old.to_table()["id"].to_pylist()) == want  # started over
+    assert store.put(pa.table({"id": range(10), "t": ["t0"] * 10}), batch_id="b0").new_parts == 0
+    assert store.check() == []
+    # A merged part is a Lance file like others.
+    merged = pilum.file.LanceFileReader(tmp_path / "ds" / "merged" / (done.merged[0] + ".lance"))
+    assert merged.num_rows() == 60
+    with pytest.raises(pilum.UsageError):
+        store.sweep(-1)
+
+
+def test_a_read_that_gave_rows_fails_when_its_parts_are_swept(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    for k in range(3):
+        store.put(pa.table({"id": range(k * 10, k * 10 + 10)}))
+    reading = iter(store.query("SELECT id FROM t"))
+    assert next(reading).num_rows == 10
+    store.compact()
+    store.sweep(0)
+    with pytest.raises(pilum.NotFound, match="grace"):
+        list(reading)
+
+
+def test_erase_drop_and_copy(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    day = datetime.datetime(2024, 1, 1)
+    for k in range(4):
+        store.put(pa.table({"id": range(k * 10, k * 10 + 10), "at": [day + datetime.timedelta(days=k)] * 10}))
+    done = store.erase("id IN (3, 13, 14) OR id = :x", {"x": 25})
+    assert (done.rows, done.parts, done.hidden_left, done.notes) == (4, 3, 3, [])
+    want = [i for i in range(40) if i not in (3, 13, 14, 25)]
+    ids = lambda s: sorted(s.query("SELECT id FROM t").to_table()["id"].to_pylist())
+    assert ids(store) == want
+    assert store.sweep(0).parts == 3
+    assert store.erase("id IN (3, 13, 14, 25)") == (0, 0, 0, 0, [])
+    assert store.put(pa.table({"id": range(10), "at": [day] * 10})).new_parts == 0  # stays erased
+    done = store.drop(day + datetime.timedelta(days=2), "at")
+    assert (done.rows, done.parts, done.straddling) == (17, 2, 0)
+    assert ids(store) == want[17:]
+    done = store.drop(day + datetime.timedelta(days=2, hours=1), "at")
+    assert done.parts == 1 and ids(store) == want[26:]
+    copied = store.copy(tmp_path / "copy")
+    again = store.copy(tmp_path / "copy")
+    assert copied.parts == again.already_there == len(store.parts()) and again.parts == 0
+    other = pilum.store.open(tmp_path / "copy")
+    assert ids(other) == ids(store) and other.check() == []
+    store.compact(all=True)
+    store.copy(other)
+    assert ids(other) == ids(store)
+    other.put(pa.table({"id": [100]}))
+    other.put(pa.table({"id": [101]}))
+    other.compact(all=True)
+    with pytest.raises(pilum.UsageError, match="plan"):
+        store.copy(other)
+    with pytest.raises(pilum.QueryError):
+        store.erase("SELECT * FROM t")
+
+
+def test_backfill(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    store.put(pa.table({"id": range(10)}))
+    for p in (tmp_path / "ds" / "side").iterdir():
+        p.unlink()
+    assert store.parts()[0].sidecar_state == "missing"
+    done = store.backfill()
+    assert (done.parts, done.rebuilt) == (1, 1) and store.check() == []
+    assert store.backfill(all=True).rebuilt == 0

@@ -6,15 +6,18 @@
 #include <CLI/CLI.hpp>
 #include <arrow/compute/initialize.h>
 #include <arrow/record_batch.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 
 #include "pilum/cli/common.h"
 #include "pilum/cli/store_stats.h"
 #include "pilum/cli/output.h"
+#include "pilum/cli/params.h"
 #include "pilum/cli/progress.h"
 #include "pilum/cli/render.h"
 #include "pilum/ingest/ingest.h"
 #include "pilum/part/part_store.h"
+#include "pilum/query/match.h"
 
 namespace pilum::cli {
 namespace {
@@ -22,8 +25,11 @@ namespace {
 struct StoreArgs {
   std::string dataset;
   std::vector<std::string> inputs;
-  std::string batch_id, target = "1GiB", version = "2.2";
-  bool new_schema = false, full_names = false, json = false;
+  std::string batch_id, target = "1GiB", version = "2.2", grace = "24h";
+  std::string where, before, column, to;
+  std::vector<std::string> params;
+  std::optional<uint64_t> target_rows;
+  bool new_schema = false, full_names = false, json = false, all = false, dry_run = false;
   InputOptions input;
   RunOptions run;
 };
@@ -39,6 +45,11 @@ std::string PutMessage(const std::string& input, const PutResult& r) {
                   Plural(r.new_parts, "new part"), HumanBytes(r.part_bytes), HumanBytes(r.sidecar_bytes));
   if (r.rows_already_there > 0) text += fmt::format("; already there: {}", Plural(r.rows_already_there, "row"));
   return text + "\n";
+}
+
+Result<int> PrintLine(const StoreArgs& args, const std::string& text) {
+  PILUM_RETURN_NOT_OK(Print(fmt::format("{}: {}\n", args.dataset, text)));
+  return kExitOk;
 }
 
 Result<int> Put(const StoreArgs& args) {
@@ -135,6 +146,112 @@ Result<int> Check(const StoreArgs& args) {
   return found.faults.empty() ? kExitOk : kExitError;
 }
 
+Result<int> Compact(const StoreArgs& args) {
+  CompactOptions options;
+  options.target_rows = args.target_rows.value_or(0);
+  options.all = args.all;
+  PILUM_ASSIGN_OR_RETURN(options.target_bytes, ParseBytes(args.target));
+  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(const CompactResult r, store->Compact(options, session->ctx()));
+  for (const std::string& note : r.notes) PILUM_RETURN_NOT_OK(Print(fmt::format("note: {}\n", note)));
+  if (r.plans == 0) return PrintLine(args, "nothing to merge");
+  return PrintLine(args, fmt::format("{} became {} ({}, {})", Plural(r.parts, "part"), Thousands(r.plans),
+                                     Plural(r.rows, "row"), HumanBytes(r.bytes)));
+}
+
+Result<int> Sweep(const StoreArgs& args) {
+  SweepOptions options;
+  options.dry_run = args.dry_run;
+  PILUM_ASSIGN_OR_RETURN(options.grace, ParseDuration(args.grace));
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(const SweepResult r, store->Sweep(options, session->ctx()));
+  std::string text =
+      fmt::format("{} {} ({}), {} ({}), {}", args.dry_run ? "would remove" : "removed",
+                  Plural(r.parts, "merged-away part"), HumanBytes(r.part_bytes), Plural(r.sidecars, "sidecar"),
+                  HumanBytes(r.sidecar_bytes), Plural(r.unfinished, "unfinished write"));
+  if (r.waiting > 0) text += fmt::format("; {} more once the grace of {} has passed", Thousands(r.waiting), args.grace);
+  return PrintLine(args, text);
+}
+
+Result<EraseResult> EraseWhere(const StoreArgs& args, const std::string& sql, const Params& params,
+                               const EraseOptions& options) {
+  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  const auto bind = [&](const Snapshot& snapshot) -> Result<RowMatcher> {
+    PILUM_ASSIGN_OR_RETURN(auto where, BindWhere(sql, snapshot, params));
+    return [where](const Unit& unit, ReadContext& ctx) { return MatchingRows(*where, unit, true, ctx); };
+  };
+  PILUM_ASSIGN_OR_RETURN(EraseResult r, store->Erase(bind, options, session->ctx()));
+  for (const std::string& note : r.notes) PILUM_RETURN_NOT_OK(Print(fmt::format("note: {}\n", note)));
+  return r;
+}
+
+std::string BytesLeft(const EraseResult& r) {
+  if (r.hidden_left > 0)
+    return fmt::format("; {} of before still hold their bytes until they are swept", Plural(r.hidden_left, "part"));
+  return r.notes.empty() ? "; no byte of them is left" : "";
+}
+
+Result<int> Erase(const StoreArgs& args) {
+  PILUM_ASSIGN_OR_RETURN(Params params, ParseParams(args.params));
+  PILUM_ASSIGN_OR_RETURN(const EraseResult r, EraseWhere(args, args.where, params, {}));
+  PILUM_RETURN_NOT_OK(
+      PrintLine(args, fmt::format("erased {} of {}{}", Plural(r.rows, "row"), Plural(r.parts, "part"), BytesLeft(r))));
+  return r.notes.empty() ? kExitOk : kExitError;
+}
+
+// The one column of dates or timestamps.
+Result<std::string> TimeColumn(const StoreArgs& args) {
+  if (!args.column.empty()) return args.column;
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(auto schema, store->Schema(session->ctx()));
+  std::vector<std::string> found;
+  for (const auto& field : schema ? schema->fields() : arrow::FieldVector()) {
+    const auto id = field->type()->id();
+    if (id == arrow::Type::TIMESTAMP || arrow::is_date(id)) found.push_back(field->name());
+  }
+  if (found.size() == 1) return found[0];
+  return UsageError("{}: {} columns of dates or times; name one with --column", args.dataset, found.size());
+}
+
+Result<int> Drop(const StoreArgs& args) {
+  PILUM_ASSIGN_OR_RETURN(const std::string column, TimeColumn(args));
+  std::string quoted = "\"";
+  for (char c : column) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  Params params;
+  params.positional.push_back(arrow::MakeScalar(args.before));
+  EraseOptions options;
+  options.whole_parts_only = true;
+  PILUM_ASSIGN_OR_RETURN(const EraseResult r, EraseWhere(args, quoted + "\" < ?", params, options));
+  std::string text = fmt::format("dropped {} ({})", Plural(r.parts, "part"), Plural(r.rows, "row"));
+  if (r.straddling > 0) text += fmt::format("; {} with later rows too stay", Plural(r.straddling, "part"));
+  return PrintLine(args, text);
+}
+
+Result<int> Backfill(const StoreArgs& args) {
+  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(const BackfillResult r, store->Backfill({args.all}, session->ctx()));
+  return PrintLine(args, fmt::format("rebuilt sidecars of {} of {} ({})", Thousands(r.rebuilt), Plural(r.parts, "part"),
+                                     HumanBytes(r.bytes)));
+}
+
+Result<int> Copy(const StoreArgs& args) {
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto from, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(auto to, PartStore::Open(args.to));
+  PILUM_ASSIGN_OR_RETURN(const CopyResult r, from->CopyTo(*to, session->ctx()));
+  return PrintLine(args, fmt::format("copied {} ({}) and {} ({}) to {}; already there: {}", Plural(r.parts, "part"),
+                                     HumanBytes(r.part_bytes), Plural(r.sidecars, "sidecar"),
+                                     HumanBytes(r.sidecar_bytes), args.to, Plural(r.already_there, "part")));
+}
+
 CLI::App* Add(CLI::App* group, const std::string& name, const std::string& what, const std::string& example, Args args,
               Action* action, Result<int> (*run)(const StoreArgs&)) {
   CLI::App* command = group->add_subcommand(name, what);
@@ -148,7 +265,7 @@ CLI::App* Add(CLI::App* group, const std::string& name, const std::string& what,
 }  // namespace
 
 void AddStoreCommands(CLI::App& app, Action* action) {
-  CLI::App* group = app.add_subcommand("store", "Part stores: put rows, list parts, check them");
+  CLI::App* group = app.add_subcommand("store", "Part stores: put rows, list, merge, sweep and check parts");
   group->require_subcommand(1);
   group->footer("Example:\n  pilum store put lake/flights flights.csv");
   auto args = std::make_shared<StoreArgs>();
@@ -183,6 +300,53 @@ void AddStoreCommands(CLI::App& app, Action* action) {
                       "pilum store explain-build lake/flights", args, action,
                       [](const StoreArgs& a) { return ExplainBuild(a.dataset, a.full_names, a.run); });
   why->add_flag("--full-names", args->full_names, "Whole part names, not their first 12 digits");
+
+  CLI::App* compact =
+      Add(group, "compact", "Make one part of several small ones; others may put, read and compact meanwhile",
+          "pilum store compact lake/flights --target-rows 1000000", args, action, Compact);
+  compact
+      ->add_option("--target-rows", args->target_rows,
+                   "Merge parts of fewer rows, up to this many (default: bytes alone count)")
+      ->type_name("N")
+      ->check(WholeNumber());
+  compact->add_option("--target-bytes", args->target, "Merge parts of fewer bytes, up to this many (default: 1GiB)")
+      ->type_name("SIZE");
+  compact->add_flag(
+      "--all", args->all,
+      "Merge all small parts, however unequal (without it, a row is rewritten only a few times over all runs)");
+
+  CLI::App* sweep = Add(group, "sweep", "Remove parts that merged ones stand for, and what killed writes left",
+                        "pilum store sweep lake/flights --grace 24h", args, action, Sweep);
+  sweep
+      ->add_option(
+          "--grace", args->grace,
+          "Only what has been of no use for this long, by the store's clock; longer than any read (default: 24h)")
+      ->type_name("TIME");
+  sweep->add_flag("--dry-run", args->dry_run, "Say what would be removed, remove nothing");
+
+  CLI::App* drop = Add(group, "drop", "Drop the parts all of whose rows are before a time",
+                       "pilum store drop lake/flights --before 2013-02-01", args, action, Drop);
+  drop->add_option("--before", args->before, "A date or timestamp; parts that hold later rows too, or NULL, stay")
+      ->required()
+      ->type_name("TIME");
+  drop->add_option("--column", args->column, "The column (default: the only one of dates or timestamps)")
+      ->type_name("COLUMN");
+
+  CLI::App* erase = Add(group, "erase", "Rewrite the parts that hold matching rows without them",
+                        "pilum store erase lake/flights \"tailnum = 'N505MQ'\"", args, action, Erase);
+  erase->add_option("where", args->where, "Which rows, as after WHERE")->required()->type_name("PREDICATE");
+  erase->add_option("--param,-p", args->params, "A value for ?, or name=value for :name, as for pilum query")
+      ->type_name("VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+
+  CLI::App* backfill = Add(group, "backfill", "Rebuild sidecars that are missing or damaged; parts stay as they are",
+                           "pilum store backfill lake/flights", args, action, Backfill);
+  backfill->add_flag("--all", args->all, "Of every part: after an upgrade, or to index anew");
+
+  CLI::App* copy = Add(group, "copy", "Copy a dataset by name; one that was broken off goes on",
+                       "pilum store copy lake/flights backup/flights", args, action, Copy);
+  copy->add_option("to", args->to, "A folder STORE/DATASET")->required()->type_name("STORE/DATASET");
 
   Add(group, "check", "Verify every part and sidecar; print every fault (exit code 1 if there is one)",
       "pilum store check lake/flights", args, action, Check);

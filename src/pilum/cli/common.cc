@@ -236,6 +236,19 @@ Result<uint64_t> ParseBytes(const std::string& text) {
   return static_cast<uint64_t>(value * it->second);
 }
 
+Result<std::chrono::microseconds> ParseDuration(const std::string& text) {
+  double value = 0;
+  const auto [rest, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(rest, text.data() + text.size());
+  static const std::map<std::string, double> kSeconds = {{"ms", 1e-3}, {"s", 1},       {"min", 60},
+                                                         {"h", 3600},  {"d", 86400.0}, {"w", 604800.0}};
+  const auto it = kSeconds.find(unit);
+  if (ec != std::errc() || it == kSeconds.end() || !(value >= 0) || value * it->second > 1e11) {
+    return UsageError("'{}' is not a time; write e.g. 2s, 10min, 24h or 7d", text);
+  }
+  return std::chrono::microseconds(static_cast<int64_t>(value * it->second * 1e6));
+}
+
 // --- columns and rows
 
 namespace {

@@ -1,6 +1,7 @@
 #include "pilum/io/local_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,16 @@ std::string TemporaryName(const std::string& path) {
 
 bool IsTemporaryName(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
+}
+
+bool HoldFile(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+bool IsHeld(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return held;
 }
 
 namespace {
@@ -135,9 +146,10 @@ class LocalSink : public ByteSink {
   Status Close() override {
     PILUM_RETURN_NOT_OK(Flush());
     if (sync_) PILUM_RETURN_NOT_OK(SyncFile(fd_, path_));
-    int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0) return Fail("cannot be closed");
+    // Held until it is in place. Once synced, closing can lose nothing.
+    if (!sync_ && ::close(std::exchange(fd_, -1)) != 0) return Fail("cannot be closed");
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) return Fail("cannot be put in place");
+    if (sync_) ::close(std::exchange(fd_, -1));
     return sync_ ? SyncFolderOf(path_) : Status::OK();
   }
 
@@ -191,25 +203,54 @@ Result<std::unique_ptr<ByteSink>> CreateLocalFile(const std::string& path, bool 
   std::string temporary = TemporaryName(path);
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
+  (void)HoldFile(fd);
   return std::make_unique<LocalSink>(path, temporary, fd, sync);
 }
 
-Result<std::unique_ptr<TempDir>> TempDir::Make() {
-  std::string base = "/tmp";
+namespace {
+
+constexpr std::string_view kTempDirPrefix = "pilum-";
+
+std::string TempBase() {
   for (const char* name : {"PILUM_TMPDIR", "TMPDIR"}) {
-    if (const char* v = std::getenv(name); v && *v) {
-      base = v;
-      break;
-    }
+    if (const char* v = std::getenv(name); v && *v) return v;
   }
-  std::string pattern = base + "/pilum-XXXXXX";
+  return "/tmp";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TempDir>> TempDir::Make() {
+  const std::string base = TempBase();
+  std::string pattern = fmt::format("{}/{}XXXXXX", base, kTempDirPrefix);
   if (!::mkdtemp(pattern.data())) return ErrnoStatus(base, "cannot hold spool files (set PILUM_TMPDIR)", errno);
-  return std::unique_ptr<TempDir>(new TempDir(pattern));
+  const int fd = ::open(pattern.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) (void)HoldFile(fd);
+  return std::unique_ptr<TempDir>(new TempDir(pattern, fd));
 }
 
 TempDir::~TempDir() {
   std::error_code ec;
   fs::remove_all(path_, ec);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<uint64_t> TempDir::RemoveAbandoned(std::chrono::microseconds age) {
+  PILUM_ASSIGN_OR_RETURN(auto own, Make());
+  struct stat now, st;
+  if (::stat(own->path().c_str(), &now) != 0) return ErrnoStatus(own->path(), "cannot be looked at", errno);
+  uint64_t removed = 0;
+  std::error_code ec;
+  for (fs::directory_iterator it(TempBase(), ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(kTempDirPrefix) || name.size() != kTempDirPrefix.size() + 6) continue;
+    const std::string& path = it->path().native();
+    if (::lstat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != ::geteuid()) continue;
+    if (std::chrono::seconds(now.st_ctime - st.st_ctime) < age + std::chrono::seconds(1) || IsHeld(path)) continue;
+    std::error_code ignored;
+    removed += fs::remove_all(path, ignored) > 0 && !ignored;
+  }
+  return removed;
 }
 
 }  // namespace pilum

@@ -123,7 +123,7 @@ class LocalStore : public ObjectStore {
       struct stat st;
       // A file that vanished since the folder was read is not there.
       if (IsTemporaryName(it->path().filename().native()) == temporary && ::stat(full.c_str(), &st) == 0 &&
-          S_ISREG(st.st_mode)) {
+          S_ISREG(st.st_mode) && !(temporary && IsHeld(full))) {
         std::string path = full.substr(root_.size() + 1);
         if (path.starts_with(prefix))
           out.push_back({std::move(path), static_cast<uint64_t>(st.st_size), ChangeTime(st)});
@@ -154,18 +154,16 @@ class LocalStore : public ObjectStore {
     return true;
   }
   static Result<bool> CopyIfAbsent(const std::string& from, const std::string& full) {
-    std::string temporary = TemporaryName(full);
+    const std::string temporary = TemporaryName(full);
+    const int out = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out < 0) return ErrnoStatus(full, "cannot be created", errno);
+    (void)HoldFile(out);  // until it is in place
     std::error_code ec;
-    fs::copy_file(from, temporary, ec);
-    if (ec) {
-      ::unlink(temporary.c_str());
-      return ErrnoStatus(full, "cannot be written", ec.value());
-    }
-    int fd = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
-    Status synced = fd < 0 ? ErrnoStatus(temporary, "cannot be opened", errno) : SyncFile(fd, temporary);
-    if (fd >= 0) ::close(fd);
-    Result<bool> linked = synced.ok() ? Link(temporary, full) : Result<bool>(synced);
+    fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, ec);
+    const Status synced = ec ? ErrnoStatus(full, "cannot be written", ec.value()) : SyncFile(out, temporary);
+    const Result<bool> linked = synced.ok() ? Link(temporary, full) : Result<bool>(synced);
     ::unlink(temporary.c_str());
+    ::close(out);
     if (linked.ok() && *linked) ::unlink(from.c_str());
     return linked;
   }

@@ -60,8 +60,8 @@ class ObjectStore {
                                                       const std::string& up_to) const;
   // The store's clock (S3: the Date of an answer; local: the time of a file just made there). kNotFound: no such store.
   virtual Result<StoreTime> Now() const = 0;
-  // What writes that never ended left behind: hidden temporary files, incomplete uploads. Their `path` is only for
-  // messages and RemoveUnfinished.
+  // What writes that never ended left behind: hidden temporary files that no process holds, incomplete uploads. Their
+  // `path` is only for messages and RemoveUnfinished.
   virtual Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const = 0;
   virtual Status RemoveUnfinished(const ObjectInfo& unfinished) = 0;  // OK if it was not there
   virtual Result<bool> Exists(const std::string& path) const = 0;
@@ -84,11 +84,16 @@ class TempDir {
  public:
   static Result<std::unique_ptr<TempDir>> Make();
   ~TempDir();
+  TempDir(const TempDir&) = delete;
   const std::string& path() const { return path_; }
+  // Removes those that killed processes of this user left there at least `age` ago; how many. One whose process lives is
+  // never touched.
+  static Result<uint64_t> RemoveAbandoned(std::chrono::microseconds age);
 
  private:
-  explicit TempDir(std::string path) : path_(std::move(path)) {}
+  TempDir(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   std::string path_;
+  int fd_;  // held as long as the folder is in use
 };
 
 }  // namespace pilum

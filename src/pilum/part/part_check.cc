@@ -22,7 +22,7 @@ class Checker {
   Status Run() {
     auto source = files_.store->OpenSource(part_.path, ctx_);
     if (!source.ok()) return Note(source.status());
-    if (IsContentName(part_.name)) PILUM_RETURN_NOT_OK(CheckName(**source));
+    if (!part_.content_hash().empty()) PILUM_RETURN_NOT_OK(CheckName(**source));
     auto reader = FileReader::Open(*source, ctx_);
     if (!reader.ok()) return Note(reader.status());
     PILUM_ASSIGN_OR_RETURN(auto found, (*reader)->Check(ctx_));
@@ -58,7 +58,7 @@ class Checker {
       hash.Update((*bytes)->data(), static_cast<size_t>((*bytes)->size()));
     }
     const std::string name = Hex(hash.Finish());
-    if (name != part_.name)
+    if (name != part_.content_hash())
       faults_->push_back(Corrupt(part_.path, "", "its bytes hash to " + name + ", not to its name"));
     return Status::OK();
   }
@@ -81,7 +81,7 @@ class Checker {
     auto index = OpenPartIndex(files_, path, kind, wanted.part_hash, ctx_);
     if (!index.ok()) {
       if (KindOf(index.status()) == ErrorKind::kNotFound) {
-        if (!IsContentName(part_.name)) return Status::OK();  // nobody built one for a part that was dropped in
+        if (part_.content_hash().empty()) return Status::OK();  // nobody built one for a part that was dropped in
         return Note(NotFoundError("{}: missing; queries scan part {}", path, part_.name));
       }
       return Note(index.status());

@@ -6,6 +6,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/hash.h"
+#include "pilum/part/stands_for.h"
 
 namespace pilum {
 namespace {
@@ -21,7 +22,7 @@ Status ListFolder(const DatasetFiles& files, const std::string& folder, bool mer
     if (file.size() <= kSuffix.size() || !file.ends_with(kSuffix) || file.find('/') != file.npos) continue;
     if (file.starts_with('.')) continue;  // half copied, or put there by the system
     std::string name(file.substr(0, file.size() - kSuffix.size()));
-    out->push_back({std::move(info.path), std::move(name), info.size, merged});
+    out->push_back({std::move(info.path), std::move(name), info.size, info.modified, merged});
   }
   return Status::OK();
 }
@@ -39,16 +40,28 @@ Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
   return parts;
 }
 
-bool IsContentName(const std::string& name) {
+std::optional<uint64_t> PartFile::plan() const {
+  constexpr size_t kDigits = 8;
+  if (!merged || name.size() != kDigits + 1 + 64 || name[kDigits] != '-') return std::nullopt;
+  if (!IsContentName(std::string_view(name).substr(kDigits + 1))) return std::nullopt;
+  return ParseNumber(std::string_view(name).substr(0, kDigits));
+}
+
+std::string_view PartFile::content_hash() const {
+  if (plan()) return std::string_view(name).substr(name.size() - 64);
+  return IsContentName(name) ? std::string_view(name) : std::string_view();
+}
+
+bool IsContentName(std::string_view name) {
   const auto is_digit = [](char c) { return HexDigit(c) >= 0 && !(c >= 'A' && c <= 'F'); };
   return name.size() == 64 && std::all_of(name.begin(), name.end(), is_digit);
 }
 
 Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx) {
   Hash128 out;
-  if (IsContentName(part.name)) {
+  if (const std::string_view digits = part.content_hash(); !digits.empty()) {
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<uint8_t>(HexDigit(part.name[2 * i]) * 16 + HexDigit(part.name[2 * i + 1]));
+      out[i] = static_cast<uint8_t>(HexDigit(digits[2 * i]) * 16 + HexDigit(digits[2 * i + 1]));
     }
     return out;
   }

@@ -16,7 +16,13 @@ struct PartFile {
   std::string path;  // in the store
   std::string name;  // without folder and ".lance"
   uint64_t size = 0;
+  StoreTime modified{};
   bool merged = false;
+
+  // The 64 hex digits that its bytes hash to by its name (HASH in parts/, PLAN-HASH in merged/). Empty: a foreign name.
+  std::string_view content_hash() const;
+  // The plan that it is the output of, by its name; nullopt: none.
+  std::optional<uint64_t> plan() const;
 };
 
 // A dataset's place in a store: all paths start with `prefix` (empty, or ending in '/').
@@ -26,15 +32,18 @@ struct DatasetFiles {
   std::string uri;  // for messages
 
   std::string PartPath(const std::string& name) const { return prefix + "parts/" + name + ".lance"; }
+  std::string MergedPath(const std::string& name) const { return prefix + "merged/" + name + ".lance"; }
+  std::string PlanPath(uint64_t number) const { return prefix + fmt::format("plans/{:08}", number); }
   std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }
   std::string StatsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.stats"; }
   std::string HeaderPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idxh"; }
-  // Every part of parts/ and merged/, ordered by name: the order of rows. A name that is in both is listed once.
+  // Every part of parts/ and merged/, hidden or not, ordered by name. A name that is in both is listed once. parts/ is
+  // listed first: what sweep takes from it meanwhile has its merged part in the second listing (docs/adr/0015-plans.md).
   Result<std::vector<PartFile>> ListParts() const;
 };
 
-// Is this a name that put gives, 64 lower-case hex digits? Then it says what its bytes hash to.
-bool IsContentName(const std::string& name);
+// 64 lower-case hex digits?
+bool IsContentName(std::string_view name);
 // The source_part_hash of a sidecar of this part. Reads the tail of a part with a foreign name.
 Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx);
 

@@ -1,114 +1,64 @@
 #include "pilum/part/part_store.h"
 
-#include <atomic>
-#include <charconv>
-#include <mutex>
+#include <map>
 #include <set>
-#include <thread>
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/key_value_metadata.h>
 
 #include "pilum/file/schema_wire.h"
+#include "pilum/part/backfill.h"
+#include "pilum/part/batch_rows.h"
+#include "pilum/part/compact.h"
+#include "pilum/part/copy_dataset.h"
+#include "pilum/part/erase.h"
 #include "pilum/part/part_check.h"
 #include "pilum/part/part_files.h"
-#include "pilum/part/part_unit.h"
 #include "pilum/part/part_writer.h"
+#include "pilum/part/store_snapshot.h"
+#include "pilum/part/store_view.h"
+#include "pilum/part/sweep.h"
 #include "pilum/part/union_schema.h"
 
 namespace pilum {
 namespace {
 
-class StoreSnapshot final : public Snapshot {
- public:
-  StoreSnapshot(std::string name, UnionSchema schema, std::vector<std::shared_ptr<const Unit>> units)
-      : name_(std::move(name)), union_(std::move(schema)), units_(std::move(units)) {}
-  const std::string& name() const override { return name_; }
-  const std::shared_ptr<arrow::Schema>& schema() const override { return union_.schema; }
-  const std::vector<std::shared_ptr<const Unit>>& units() const override { return units_; }
-  Status CheckColumn(const std::string& name) const override {
-    auto it = union_.clashes.find(name);
-    return it == union_.clashes.end() ? Status::OK() : QueryError("{}: {}", name_, it->second);
-  }
-
- private:
-  const std::string name_;
-  const UnionSchema union_;
-  const std::vector<std::shared_ptr<const Unit>> units_;
-};
-
-// f(i) for every i below n on up to `threads` threads; the error of the lowest i that failed.
-template <typename F>
-Status ForEach(size_t n, int threads, F f) {
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::mutex mutex;
-  size_t failed_at = n;
-  Status error;
-  auto work = [&] {
-    for (size_t i; !failed && (i = next++) < n;) {
-      Status st = f(i);
-      if (st.ok()) continue;
-      failed = true;
-      std::lock_guard lock(mutex);
-      if (i < failed_at) {
-        failed_at = i;
-        error = std::move(st);
-      }
-    }
-  };
-  std::vector<std::jthread> helpers;
-  const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(1, threads)), n / 4 + 1);
-  for (size_t t = 1; t < wanted; ++t) helpers.emplace_back(work);
-  work();
-  helpers.clear();
-  return error;
-}
-
-// Rows of the input that parts of this batch hold already.
-struct BatchRows {
+// Rows of the input that parts of this batch hold already, and the names of those that put wrote.
+struct RowsOfBatch {
   RowSet rows;
   std::vector<std::string> parts;
-};
 
-std::optional<uint64_t> ParseRow(const std::string& text) {
-  uint64_t v = 0;
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return v;
-}
-
-BatchRows RowsOfBatch(const std::vector<LoadedPart>& parts, const std::string& batch_id) {
-  std::vector<RowRange> ranges;
-  BatchRows out;
-  for (const LoadedPart& part : parts) {
-    const auto& m = part.schema->metadata();
-    if (batch_id.empty() || !m || m->Get(kBatchIdKey).ValueOr("") != batch_id) continue;
-    const auto row = ParseRow(m->Get(kBatchRowKey).ValueOr(""));
-    if (!row || *row > ~uint64_t{0} - part.num_rows) continue;
-    ranges.push_back({*row, *row + part.num_rows});
-    out.parts.push_back(part.file.name);
+  RowsOfBatch(const StoreView& view, const std::string& batch_id) {
+    if (batch_id.empty()) return;
+    BatchRows held;
+    for (const auto& [name, said] : view.said) {
+      if (said) AddBatches(said->batches, &held);
+    }
+    for (const LoadedPart& part : view.parts) {
+      const auto batch = part.stands_for ? std::nullopt : BatchOf(*part.schema, part.num_rows);
+      if (!batch || batch->id != batch_id) continue;
+      TakeRows(*batch, &held);
+      parts.push_back(part.file.name);
+    }
+    rows = held[batch_id];
   }
-  out.rows = RowSet::FromRanges(std::move(ranges));
-  return out;
-}
+};
 
 class PartStoreImpl final : public PartStore {
  public:
   explicit PartStoreImpl(DatasetFiles files) : files_(std::move(files)) {}
 
   Result<std::shared_ptr<arrow::Schema>> Schema(ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto parts, LoadAll(true, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto parts, LoadParts(true, ctx));
     return parts.empty() ? nullptr : UnionOf(parts).schema;
   }
 
   Result<PutResult> Put(arrow::RecordBatchReader& input, const PutOptions& options, ReadContext& ctx) override {
-    PILUM_ASSIGN_OR_RETURN(auto parts, LoadAll(true, ctx));
+    PILUM_ASSIGN_OR_RETURN(const StoreView view, LoadView(files_, true, ctx));
     const auto schema = input.schema();
-    PILUM_RETURN_NOT_OK(CheckInput(*schema, parts, options));
-    const BatchRows done = RowsOfBatch(parts, options.batch_id);
-    PartWriter writer(files_, schema, options);
+    PILUM_RETURN_NOT_OK(CheckInput(*schema, view.parts, options));
+    const RowsOfBatch done(view, options.batch_id);
+    PartWriter writer(files_, schema, options, [&](const std::string& name) { return view.StandsInFor(name); });
     PutResult skipped;
     uint64_t row = 0;
     while (true) {
@@ -125,7 +75,7 @@ class PartStoreImpl final : public PartStore {
       }
       row += n;
     }
-    PILUM_RETURN_NOT_OK(writer.Finish(parts.empty(), ctx));
+    PILUM_RETURN_NOT_OK(writer.Finish(view.parts.empty(), ctx));
     PutResult result = writer.result();
     result.rows = row;
     result.rows_already_there += skipped.rows_already_there;
@@ -134,26 +84,18 @@ class PartStoreImpl final : public PartStore {
   }
 
   Result<std::shared_ptr<const Snapshot>> OpenSnapshot(bool use_index, ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto parts, LoadAll(use_index, ctx));
-    if (parts.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
-    UnionSchema schema = UnionOf(parts);
-    std::vector<std::shared_ptr<const Unit>> units;
-    units.reserve(parts.size());
-    for (LoadedPart& part : parts) {
-      units.push_back(std::make_shared<PartUnit>(files_, std::move(part), schema.schema, use_index));
-    }
-    return std::make_shared<StoreSnapshot>(files_.uri, std::move(schema), std::move(units));
+    return OpenStoreSnapshot(files_, use_index, nullptr, ctx);
   }
 
   Result<std::vector<PartSummary>> List(ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto parts, LoadAll(true, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto parts, LoadParts(true, ctx));
     if (parts.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
     PILUM_ASSIGN_OR_RETURN(auto side, files_.store->List(files_.prefix + "side/"));
     std::map<std::string, uint64_t> sizes;
     for (const ObjectInfo& info : side) sizes[info.path] = info.size;
     std::vector<PartSummary> out;
     for (const LoadedPart& part : parts) {
-      PartSummary s{part.file.name, part.num_rows, part.file.size};
+      PartSummary s{part.file.name, part.counted_rows(), part.file.size};
       const std::string index = files_.IndexPath(s.name), header = files_.HeaderPath(s.name);
       if (auto it = sizes.find(index); it != sizes.end()) s.idx_bytes = it->second;
       if (auto it = sizes.find(header); it != sizes.end()) s.idxh_bytes = it->second;
@@ -174,10 +116,11 @@ class PartStoreImpl final : public PartStore {
   }
 
   Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
-    if (listed.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    PILUM_ASSIGN_OR_RETURN(auto listed, ListView(files_, true, ctx));
+    if (listed.parts.visible.empty())
+      return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
     std::vector<PartDecisions> out;
-    for (const PartFile& part : listed) {
+    for (const PartFile& part : listed.parts.visible) {
       PartDecisions p{part.name, {}};
       PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx));
       auto stats = OpenPartIndex(files_, files_.StatsPath(part.name), SidecarKind::kStats, identity, ctx);
@@ -197,32 +140,58 @@ class PartStoreImpl final : public PartStore {
     StoreFaults found{listed.size(), {}};
     for (const PartFile& part : listed) {
       PILUM_RETURN_NOT_OK(ctx.Check());
-      PILUM_RETURN_NOT_OK(CheckPart(files_, part, ctx, &found.faults));
+      std::vector<Status> faults;
+      PILUM_RETURN_NOT_OK(CheckPart(files_, part, ctx, &faults));
+      if (faults.empty()) continue;
+      PILUM_ASSIGN_OR_RETURN(const bool there, files_.store->Exists(part.path));
+      if (!there) continue;  // merged and swept meanwhile
+      found.faults.insert(found.faults.end(), faults.begin(), faults.end());
     }
+    PILUM_RETURN_NOT_OK(CheckMerged(ctx, &found.faults));
     return found;
   }
 
+  Result<CompactResult> Compact(const CompactOptions& options, ReadContext& ctx) override {
+    return pilum::Compact(files_, options, ctx);
+  }
+  Result<SweepResult> Sweep(const SweepOptions& options, ReadContext& ctx) override {
+    return pilum::Sweep(files_, options, ctx);
+  }
+  Result<EraseResult> Erase(const BindRowMatcher& bind, const EraseOptions& options, ReadContext& ctx) override {
+    return EraseRows(files_, bind, options, ctx);
+  }
+  Result<BackfillResult> Backfill(const BackfillOptions& options, ReadContext& ctx) override {
+    return pilum::Backfill(files_, options, ctx);
+  }
+  Result<CopyResult> CopyTo(const PartStore& to, ReadContext& ctx) const override {
+    return CopyDataset(files_, to.files(), ctx);
+  }
+  const DatasetFiles& files() const override { return files_; }
+
  private:
-  Result<std::vector<LoadedPart>> LoadAll(bool use_index, ReadContext& ctx) const {
-    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
-    std::vector<LoadedPart> parts(listed.size());
-    PILUM_RETURN_NOT_OK(ForEach(listed.size(), ctx.threads, [&](size_t i) -> Status {
-      auto part = LoadPart(files_, listed[i], use_index, ctx);
-      if (!part.ok()) return WithContext(fmt::format("part {}", listed[i].name), part.status());
-      parts[i] = std::move(*part);
+  // What merged parts stand for: as their bytes say, and as their prune headers say, which is what queries ask.
+  Status CheckMerged(ReadContext& ctx, std::vector<Status>* faults) const {
+    auto own = ListView(files_, false, ctx);
+    auto headers = own.ok() ? ListView(files_, true, ctx) : own;
+    if (!headers.ok()) {
+      if (StopsARead(headers.status())) return headers.status();
+      faults->push_back(headers.status());
       return Status::OK();
-    }));
-    return parts;
+    }
+    for (const auto& [name, said] : headers->said) {
+      const auto it = own->said.find(name);
+      if (it == own->said.end() || it->second->ToText() == said->ToText()) continue;
+      faults->push_back(Corrupt(files_.HeaderPath(name), "", "it says other than its part what this part stands for"));
+    }
+    return Status::OK();
   }
 
-  static std::vector<NamedSchema> Named(const std::vector<LoadedPart>& parts) {
-    std::vector<NamedSchema> out;
-    for (const LoadedPart& part : parts) {
-      out.push_back({"part " + part.file.name, part.schema});
-    }
-    return out;
+  Result<std::vector<LoadedPart>> LoadParts(bool use_index, ReadContext& ctx) const {
+    PILUM_ASSIGN_OR_RETURN(StoreView view, LoadView(files_, use_index, ctx));
+    return std::move(view.parts);
   }
-  static UnionSchema UnionOf(const std::vector<LoadedPart>& parts) { return UnionSchema::Of(Named(parts)); }
+
+  static UnionSchema UnionOf(const std::vector<LoadedPart>& parts) { return UnionSchema::Of(NamedSchemas(parts)); }
 
   // What cannot be stored, and what queries would refuse afterwards.
   Status CheckInput(const arrow::Schema& schema, const std::vector<LoadedPart>& parts,
@@ -236,7 +205,7 @@ class PartStoreImpl final : public PartStore {
     }
     PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(schema));
     if (options.new_schema) return Status::OK();
-    auto named = Named(parts);
+    auto named = NamedSchemas(parts);
     named.push_back({"this input", stored});
     const UnionSchema all = UnionSchema::Of(named);
     for (const auto& [column, clash] : all.clashes) {

@@ -120,7 +120,7 @@ class WidenedStream final : public BatchStream {
 };
 
 Result<std::shared_ptr<PartIndex>> LoadHeader(const DatasetFiles& files, LoadedPart* part, ReadContext& ctx) {
-  if (!IsContentName(part->file.name)) {  // its identity costs a read, so first look whether there is a header at all
+  if (part->file.content_hash().empty()) {  // its identity costs a read, so first look whether there is a header at all
     PILUM_ASSIGN_OR_RETURN(bool exists, files.store->Exists(files.HeaderPath(part->file.name)));
     if (!exists) return NotFoundError("no header");
   }
@@ -271,8 +271,15 @@ std::string PartUnit::index_note() const {
 Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) const {
   std::lock_guard lock(mutex_);
   if (reader_ && (reader_verifies_ || ctx.verify == Verify::kOff)) return reader_;
-  PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part_.file.path, ctx));
-  PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
+  auto source = files_.store->OpenSource(part_.file.path, ctx);
+  if (!source.ok() && KindOf(source.status()) == ErrorKind::kNotFound) {
+    return NotFoundError(
+        "{}; it was there when this read began, so it was merged and swept since: read again, and give "
+        "sweeps a grace that outlasts reads",
+        source.status().message());
+  }
+  PILUM_RETURN_NOT_OK(source.status());
+  PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(*source), ctx));
   if (reader->num_rows() != part_.num_rows ||
       SchemaDescriptorHash(*reader->schema()) != SchemaDescriptorHash(*part_.schema)) {
     return Corrupt(part_.file.path, "",

@@ -7,6 +7,7 @@
 
 #include "pilum/index/part_index.h"
 #include "pilum/part/part_files.h"
+#include "pilum/part/stands_for.h"
 #include "pilum/source/snapshot.h"
 
 namespace pilum {
@@ -17,9 +18,12 @@ struct LoadedPart {
   Hash128 identity{};
   std::shared_ptr<arrow::Schema> schema;  // the part's own
   uint64_t num_rows = 0;
-  std::shared_ptr<PartIndex> header;         // null: none, or not usable
-  std::shared_ptr<const FileReader> reader;  // set where the file had to be opened
-  std::string note;                          // why there is no header
+  std::shared_ptr<PartIndex> header;            // null: none, or not usable
+  std::shared_ptr<const FileReader> reader;     // set where the file had to be opened
+  std::string note;                             // why there is no header
+  std::shared_ptr<const StandsFor> stands_for;  // of a merged part
+  std::optional<RowSet> counted;                // only these rows count: others hold the rest of its batch too
+  uint64_t counted_rows() const { return counted ? counted->size() : num_rows; }
 };
 
 // use_index false: sidecars are not looked at. Faults of sidecars become the note; faults of the part are errors.

@@ -1,71 +1,29 @@
 #include "pilum/part/part_writer.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
-#include "pilum/file/schema_wire.h"
 #include "pilum/part/logical_size.h"
 #include "pilum/part/union_schema.h"
 
 namespace pilum {
-namespace {
-
-// Passes bytes on and hashes them. The hash outlives the sink, which belongs to the file writer.
-class HashingSink final : public ByteSink {
- public:
-  HashingSink(std::unique_ptr<ByteSink> inner, std::shared_ptr<Blake3> hash)
-      : inner_(std::move(inner)), hash_(std::move(hash)) {}
-  Status Write(const void* data, uint64_t size) override {
-    hash_->Update(data, size);
-    return inner_->Write(data, size);
-  }
-  uint64_t position() const override { return inner_->position(); }
-  Status Close() override { return inner_->Close(); }
-  const std::string& name() const override { return inner_->name(); }
-
- private:
-  std::unique_ptr<ByteSink> inner_;
-  std::shared_ptr<Blake3> hash_;
-};
-
-Status WriteWhole(ObjectStore& store, const std::string& path, const std::string& bytes) {
-  PILUM_ASSIGN_OR_RETURN(auto sink, store.Create(path));
-  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
-  return sink->Close();
-}
-
-uint64_t CountLeaves(const arrow::DataType& type) {
-  uint64_t n = 0;
-  for (const auto& child : type.fields()) n += CountLeaves(*child->type());
-  return std::max<uint64_t>(1, n);
-}
-
-}  // namespace
-
 struct PartWriter::Open {
-  std::string path;
-  std::shared_ptr<Blake3> hash = std::make_shared<Blake3>();
-  std::unique_ptr<FileWriter> writer;
-  std::unique_ptr<SidecarBuilder> sidecars;
-  std::shared_ptr<arrow::Schema> schema;  // with the batch's metadata
+  std::unique_ptr<PartSpool> spool;
   uint64_t first_row = 0, rows = 0;
   uint64_t bytes = 0;      // logical, of all rows
   uint64_t undecided = 0;  // logical, since rolling was last considered
 };
 
-PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options)
-    : files_(std::move(files)), schema_(std::move(schema)), options_(options) {
-  uint64_t leaves = 0;
-  for (const auto& field : schema_->fields()) leaves += CountLeaves(*field->type());
-  leaves = std::max<uint64_t>(1, leaves);
-  write_options_.version = options.version;
-  // Memory is page bytes times columns: many columns get smaller pages.
-  write_options_.page_bytes = std::clamp<uint64_t>((512ull << 20) / leaves, 256 << 10, 8 << 20);
-  buffered_limit_ = leaves * write_options_.page_bytes;
+PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options,
+                       std::function<bool(const std::string&)> stood_for)
+    : files_(std::move(files)),
+      schema_(schema->WithMetadata(WithoutStoreKeys(schema->metadata()))),
+      options_(options),
+      write_options_(PartWriteOptions::For(*schema_, options.version)),
+      stood_for_(std::move(stood_for)) {
   decision_bytes_ = std::clamp<uint64_t>(options.target_part_bytes / 16, 1, 16 << 20);
 }
 
@@ -76,20 +34,17 @@ Status PartWriter::OpenPart(uint64_t first_row) {
     PILUM_ASSIGN_OR_RETURN(spool_, TempDir::Make());
   }
   auto open = std::make_unique<Open>();
-  open->path = fmt::format("{}/part-{}.lance", spool_->path(), parts_opened_++);
   open->first_row = first_row;
-  open->schema = schema_;
+  auto schema = schema_;
   // Two parts of one input may hold equal rows; where they begin keeps their bytes, and so their names, apart.
   if (!options_.batch_id.empty() || first_row > 0) {
     auto metadata = schema_->metadata() ? schema_->metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
     if (!options_.batch_id.empty()) PILUM_RETURN_NOT_OK(metadata->Set(kBatchIdKey, options_.batch_id));
     PILUM_RETURN_NOT_OK(metadata->Set(kBatchRowKey, std::to_string(first_row)));
-    open->schema = schema_->WithMetadata(metadata);
+    schema = schema_->WithMetadata(metadata);
   }
-  PILUM_ASSIGN_OR_RETURN(auto file, CreateLocalFile(open->path));
-  PILUM_ASSIGN_OR_RETURN(open->writer, FileWriter::Make(std::make_unique<HashingSink>(std::move(file), open->hash),
-                                                        open->schema, write_options_));
-  open->sidecars = std::make_unique<SidecarBuilder>(*schema_);
+  const std::string path = fmt::format("{}/part-{}.lance", spool_->path(), parts_opened_++);
+  PILUM_ASSIGN_OR_RETURN(open->spool, PartSpool::Make(path, std::move(schema), write_options_.file));
   open_ = std::move(open);
   return Status::OK();
 }
@@ -109,7 +64,8 @@ int64_t PartWriter::RowsToDecision(const arrow::RecordBatch& batch, int64_t begi
 
 // What is written, and at most what can still be held back. Both depend on the rows alone.
 bool PartWriter::ShouldRoll() const {
-  return open_->writer->bytes_written() + std::min(open_->bytes, buffered_limit_) >= options_.target_part_bytes;
+  return open_->spool->bytes_written() + std::min(open_->bytes, write_options_.buffered_limit) >=
+         options_.target_part_bytes;
 }
 
 Status PartWriter::Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint64_t first_row, ReadContext& ctx) {
@@ -120,8 +76,7 @@ Status PartWriter::Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint
     const int64_t n = RowsToDecision(*batch, at);
     const uint64_t bytes = LogicalSize(*batch, at, n);
     const auto rows = batch->Slice(at, n);
-    PILUM_RETURN_NOT_OK(open_->writer->Write(*rows));
-    PILUM_RETURN_NOT_OK(open_->sidecars->Append(*rows));
+    PILUM_RETURN_NOT_OK(open_->spool->Append(*rows));
     at += n;
     open_->rows += static_cast<uint64_t>(n);
     open_->bytes += bytes;
@@ -139,48 +94,20 @@ Status PartWriter::Finish(bool or_empty, ReadContext& ctx) {
 }
 
 Status PartWriter::ClosePart(ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(const uint64_t rows, open_->writer->Finish());
-  const Hash256 hash = open_->hash->Finish();
-  Hash128 identity;
-  std::copy_n(hash.begin(), identity.size(), identity.begin());
-  PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(*open_->schema));
-  PILUM_ASSIGN_OR_RETURN(auto sidecars, open_->sidecars->Finish(*stored, identity));
-  PILUM_RETURN_NOT_OK(Publish(Hex(hash), rows, sidecars, ctx));
+  PILUM_ASSIGN_OR_RETURN(const PartSpool::Made made, open_->spool->Finish());
   open_.reset();
-  return Status::OK();
-}
-
-Status PartWriter::Publish(const std::string& name, uint64_t rows, const SidecarBuilder::Files& sidecars,
-                           ReadContext& ctx) {
-  result_.parts.push_back(name);
-  ObjectStore& store = *files_.store;
-  const std::string path = files_.PartPath(name);
-  PILUM_ASSIGN_OR_RETURN(bool there, store.Exists(path));
-  // Sidecars first. Where the part is there already its sidecars are too, unless somebody removed them.
-  for (const auto& [side, bytes] :
-       {std::pair(files_.IndexPath(name), &sidecars.index), std::pair(files_.StatsPath(name), &sidecars.stats),
-        std::pair(files_.HeaderPath(name), &sidecars.header)}) {
-    bool write = !there;
-    if (there) {
-      PILUM_ASSIGN_OR_RETURN(bool exists, store.Exists(side));
-      write = !exists;
-    }
-    if (write) PILUM_RETURN_NOT_OK(WriteWhole(store, side, *bytes));
-  }
+  result_.parts.push_back(made.hash);
   bool added = false;
-  const uint64_t size = open_->writer->bytes_written();
-  if (!there) {
-    PILUM_ASSIGN_OR_RETURN(added, store.PutFileIfAbsent(path, open_->path));
+  if (!stood_for_(made.hash)) {
+    PILUM_ASSIGN_OR_RETURN(added, PublishPart(files_, files_.PartPath(made.hash), made.hash, made, ctx));
   }
   if (!added) {
-    result_.rows_already_there += rows;
-    std::error_code ignored;  // the spool folder goes with this writer anyway
-    std::filesystem::remove(open_->path, ignored);
+    result_.rows_already_there += made.rows;
     return Status::OK();
   }
   ++result_.new_parts;
-  result_.part_bytes += size;
-  result_.sidecar_bytes += sidecars.index.size() + sidecars.header.size() + sidecars.stats.size();
+  result_.part_bytes += made.bytes;
+  result_.sidecar_bytes += made.sidecar_bytes();
   return Status::OK();
 }
 

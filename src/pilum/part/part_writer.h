@@ -1,23 +1,23 @@
-// From rows to published parts: spools a part locally, hashing it as it is written, builds its sidecars from the same
-// batches, and publishes sidecars first, the part last. Used by put. Not thread-safe.
+// From rows to published parts: cuts them where a part is full (part_spool makes each). Used by put. Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include <arrow/type_fwd.h>
 
-#include "pilum/base/hash.h"
-#include "pilum/file/file_writer.h"
-#include "pilum/index/sidecar_builder.h"
 #include "pilum/part/part_files.h"
+#include "pilum/part/part_spool.h"
 #include "pilum/part/part_store.h"
 
 namespace pilum {
 
 class PartWriter {
  public:
-  PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options);
+  // `stood_for`: do merged parts stand for a part of this name? Then its rows are there already.
+  PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options,
+             std::function<bool(const std::string&)> stood_for);
   ~PartWriter();
 
   // Rows of the schema. `first_row`: the number of the batch's first row in the input. Rows that do not follow the ones
@@ -31,15 +31,14 @@ class PartWriter {
   struct Open;
   Status OpenPart(uint64_t first_row);
   Status ClosePart(ReadContext& ctx);
-  Status Publish(const std::string& name, uint64_t rows, const SidecarBuilder::Files& sidecars, ReadContext& ctx);
   int64_t RowsToDecision(const arrow::RecordBatch& batch, int64_t begin) const;
   bool ShouldRoll() const;
 
   const DatasetFiles files_;
   const std::shared_ptr<arrow::Schema> schema_;
   const PutOptions options_;
-  WriteOptions write_options_;
-  uint64_t buffered_limit_ = 0;  // most bytes that the file writer may still hold back
+  const PartWriteOptions write_options_;
+  const std::function<bool(const std::string&)> stood_for_;
   uint64_t decision_bytes_ = 0;
   std::unique_ptr<TempDir> spool_;
   std::unique_ptr<Open> open_;

@@ -3,6 +3,7 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/part/stands_for.h"
 #include "pilum/part/widen.h"
 
 namespace pilum {
@@ -27,16 +28,18 @@ std::string Clash(const Column& c, const arrow::DataType& type, const std::strin
                      other->first->ToString(), *other->second, type.ToString(), part);
 }
 
-std::shared_ptr<const arrow::KeyValueMetadata> WithoutOurs(const std::shared_ptr<const arrow::KeyValueMetadata>& m) {
-  if (!m) return m;
+}  // namespace
+
+std::shared_ptr<const arrow::KeyValueMetadata> WithoutStoreKeys(
+    const std::shared_ptr<const arrow::KeyValueMetadata>& metadata) {
+  if (!metadata) return nullptr;
   auto out = std::make_shared<arrow::KeyValueMetadata>();
-  for (int64_t i = 0; i < m->size(); ++i) {
-    if (m->key(i) != kBatchIdKey && m->key(i) != kBatchRowKey) out->Append(m->key(i), m->value(i));
+  for (int64_t i = 0; i < metadata->size(); ++i) {
+    const std::string& key = metadata->key(i);
+    if (key != kBatchIdKey && key != kBatchRowKey && key != kStandsForKey) out->Append(key, metadata->value(i));
   }
   return out->size() > 0 ? out : nullptr;
 }
-
-}  // namespace
 
 UnionSchema UnionSchema::Of(const std::vector<NamedSchema>& parts) {
   UnionSchema out;
@@ -70,7 +73,8 @@ UnionSchema UnionSchema::Of(const std::vector<NamedSchema>& parts) {
   }
   arrow::FieldVector fields;
   for (const Column& c : columns) fields.push_back(c.parts < parts.size() ? c.field->WithNullable(true) : c.field);
-  out.schema = arrow::schema(std::move(fields), parts.empty() ? nullptr : WithoutOurs(parts[0].schema->metadata()));
+  out.schema =
+      arrow::schema(std::move(fields), parts.empty() ? nullptr : WithoutStoreKeys(parts[0].schema->metadata()));
   return out;
 }
 

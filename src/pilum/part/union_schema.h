@@ -17,6 +17,10 @@ namespace pilum {
 inline constexpr char kBatchIdKey[] = "pilum:batch_id";
 inline constexpr char kBatchRowKey[] = "pilum:batch_row";
 
+// Schema metadata without what belongs to the store; null where nothing is left.
+std::shared_ptr<const arrow::KeyValueMetadata> WithoutStoreKeys(
+    const std::shared_ptr<const arrow::KeyValueMetadata>& metadata);
+
 struct NamedSchema {
   std::string name;  // "part abc…", for messages
   std::shared_ptr<arrow::Schema> schema;

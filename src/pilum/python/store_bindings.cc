@@ -16,6 +16,7 @@
 #include "pilum/python/convert.h"
 #include "pilum/python/run.h"
 #include "pilum/python/stream.h"
+#include "pilum/query/match.h"
 #include "pilum/query/query.h"
 
 namespace nb = nanobind;
@@ -198,6 +199,76 @@ class PyPartStore {
     return out;
   }
 
+  nb::dict Compact(std::optional<uint64_t> target_rows, std::optional<uint64_t> target_bytes, bool all) {
+    CompactOptions options;
+    options.target_rows = target_rows.value_or(0);
+    if (target_bytes) options.target_bytes = *target_bytes;
+    options.all = all;
+    const CompactResult done = Run([&](ReadContext& ctx) { return store_->Compact(options, ctx); });
+    nb::dict out;
+    out["plans"] = done.plans;
+    out["parts"] = done.parts;
+    out["rows"] = done.rows;
+    out["bytes"] = done.bytes;
+    out["merged"] = done.merged;
+    out["notes"] = done.notes;
+    return out;
+  }
+
+  nb::dict Sweep(double grace_seconds, bool dry_run) {
+    SweepOptions options;
+    options.dry_run = dry_run;
+    if (!(grace_seconds >= 0 && grace_seconds <= 1e11)) Raise(UsageError("grace must be 0 s or more"));
+    options.grace = std::chrono::microseconds(static_cast<int64_t>(grace_seconds * 1e6));
+    const SweepResult done = Run([&](ReadContext& ctx) { return store_->Sweep(options, ctx); });
+    nb::dict out;
+    out["parts"] = done.parts;
+    out["part_bytes"] = done.part_bytes;
+    out["sidecars"] = done.sidecars;
+    out["sidecar_bytes"] = done.sidecar_bytes;
+    out["unfinished"] = done.unfinished;
+    out["waiting"] = done.waiting;
+    return out;
+  }
+
+  nb::dict Erase(const std::string& where, nb::handle params, bool whole_parts_only) {
+    const Params values = ParamsFromPython(params);
+    const auto bind = [&](const Snapshot& snapshot) -> Result<RowMatcher> {
+      PILUM_ASSIGN_OR_RETURN(auto bound, BindWhere(where, snapshot, values));
+      return [bound](const Unit& unit, ReadContext& ctx) { return MatchingRows(*bound, unit, true, ctx); };
+    };
+    EraseOptions options;
+    options.whole_parts_only = whole_parts_only;
+    const EraseResult done = Run([&](ReadContext& ctx) { return store_->Erase(bind, options, ctx); });
+    nb::dict out;
+    out["rows"] = done.rows;
+    out["parts"] = done.parts;
+    out["straddling"] = done.straddling;
+    out["hidden_left"] = done.hidden_left;
+    out["notes"] = done.notes;
+    return out;
+  }
+
+  nb::dict Backfill(bool all) {
+    const BackfillResult done = Run([&](ReadContext& ctx) { return store_->Backfill({all}, ctx); });
+    nb::dict out;
+    out["parts"] = done.parts;
+    out["rebuilt"] = done.rebuilt;
+    out["bytes"] = done.bytes;
+    return out;
+  }
+
+  nb::dict CopyTo(const PyPartStore& to) const {
+    const CopyResult done = Run([&](ReadContext& ctx) { return store_->CopyTo(*to.store_, ctx); });
+    nb::dict out;
+    out["parts"] = done.parts;
+    out["part_bytes"] = done.part_bytes;
+    out["sidecars"] = done.sidecars;
+    out["sidecar_bytes"] = done.sidecar_bytes;
+    out["already_there"] = done.already_there;
+    return out;
+  }
+
   std::vector<std::string> CheckAll() const {
     auto found = Run([&](ReadContext& ctx) { return store_->Check(ctx); });
     std::vector<std::string> out;
@@ -245,6 +316,12 @@ void BindStore(nb::module_& m) {
       .def("put", &PyPartStore::Put, nb::arg("schema").none(), nb::arg("batches"), nb::arg("batch_id"),
            nb::arg("new_schema"), nb::arg("target_part_bytes").none(), nb::arg("version"))
       .def("parts", &PyPartStore::Parts)
+      .def("compact", &PyPartStore::Compact, nb::arg("target_rows").none(), nb::arg("target_bytes").none(),
+           nb::arg("all"))
+      .def("erase", &PyPartStore::Erase, nb::arg("where"), nb::arg("params").none(), nb::arg("whole_parts_only"))
+      .def("backfill", &PyPartStore::Backfill, nb::arg("all"))
+      .def("copy_to", &PyPartStore::CopyTo, nb::arg("to"))
+      .def("sweep", &PyPartStore::Sweep, nb::arg("grace_seconds"), nb::arg("dry_run"))
       .def("check", &PyPartStore::CheckAll);
 
   m.def("open_file_snapshot", &OpenFile, nb::arg("path"), nb::arg("verify") = Verify::kReads,

@@ -129,8 +129,8 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
   return plan;
 }
 
-Result<std::unique_ptr<QueryResult>> RunQuery(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
-                                              const QueryOptions& options, const ReadContext& ctx) {
+Result<std::unique_ptr<QueryResult>> RunOnce(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
+                                             const QueryOptions& options, const ReadContext& ctx) {
   auto tail = query.tail;
   Share share;
   if (tail && TakesAllRows(*tail)) {

@@ -48,6 +48,10 @@ struct QueryProgress {
   bool finished() const { return to_give && *to_give == 0; }
 };
 
+// RunQuery, but a unit that is gone is an error at once. (query/plan.cc)
+Result<std::unique_ptr<QueryResult>> RunOnce(std::shared_ptr<const Snapshot> snapshot, BoundQuery query,
+                                             const QueryOptions& options, const ReadContext& ctx);
+
 // The plan and the counts so far, as text for people. (query/explain.cc)
 std::string ExplainText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx);
 // "2 of 5 units pruned, 1 read, 1200 values decoded": for errors that end a read. (query/explain.cc)

@@ -5,6 +5,7 @@
     >>> flights.query("SELECT * FROM t WHERE tailnum = ? AND year > :y", …).to_table()
 """
 
+import datetime
 import decimal
 import os
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
@@ -132,6 +133,59 @@ class PutResult(NamedTuple):
     sidecar_bytes: int
 
 
+class CompactResult(NamedTuple):
+    """What a compaction did: ``parts`` parts became ``plans`` (named in ``merged``) of ``rows`` rows and ``bytes`` bytes;
+    ``notes`` tell of plans that cannot be done."""
+
+    plans: int
+    parts: int
+    rows: int
+    bytes: int
+    merged: List[str]
+    notes: List[str]
+
+
+class SweepResult(NamedTuple):
+    """What a sweep removed; ``waiting`` parts are of no use either, but their grace has not passed."""
+
+    parts: int
+    part_bytes: int
+    sidecars: int
+    sidecar_bytes: int
+    unfinished: int
+    waiting: int
+
+
+class EraseResult(NamedTuple):
+    """What an erasure did: ``rows`` of ``parts`` count no more. ``straddling`` parts stay for their other rows (``drop``),
+    ``hidden_left`` parts of before hold such rows' bytes until they are swept, ``notes`` tell of parts that could not be
+    rewritten."""
+
+    rows: int
+    parts: int
+    straddling: int
+    hidden_left: int
+    notes: List[str]
+
+
+class BackfillResult(NamedTuple):
+    """Of ``parts`` parts looked at, ``rebuilt`` got new sidecars of ``bytes`` bytes."""
+
+    parts: int
+    rebuilt: int
+    bytes: int
+
+
+class CopyResult(NamedTuple):
+    """What a copy wrote; ``already_there`` parts were not copied again."""
+
+    parts: int
+    part_bytes: int
+    sidecars: int
+    sidecar_bytes: int
+    already_there: int
+
+
 class Store:
     """One dataset of a part store; made by :func:`open`. Thread-safe.
 
@@ -246,6 +300,56 @@ class Store:
         self._snapshot = None
         return PutResult(**done)
 
+    def compact(
+        self, target_rows: Optional[int] = None, target_bytes: Optional[int] = None, *, all: bool = False
+    ) -> CompactResult:
+        """Makes one part of several small ones. Queries see either all of them or the one; others may put, read and compact
+        meanwhile.
+
+        Parameters
+        ----------
+        target_rows, target_bytes:
+            Parts of fewer rows and bytes (1 GiB) are merged, up to these.
+        all:
+            Merge all small parts, however unequal. Without it a part joins only with others that have as many rows
+            together, so that a row is rewritten only a few times however often this is called.
+        """
+        done = self._native.compact(target_rows, target_bytes, all)
+        self._snapshot = None
+        return CompactResult(**done)
+
+    def sweep(self, grace: Union[float, datetime.timedelta] = 86400.0, *, dry_run: bool = False) -> SweepResult:
+        """Removes parts that merged ones have stood for since ``grace`` (seconds, by the store's clock) or longer, sidecars
+        without a part, and what killed writes left. A query that began before may fail: the grace is to outlast it.
+        ``dry_run`` only counts."""
+        seconds = grace.total_seconds() if isinstance(grace, datetime.timedelta) else float(grace)
+        return SweepResult(**self._native.sweep(seconds, dry_run))
+
+    def erase(self, where: str, params: Params = None) -> EraseResult:
+        """Rewrites the parts that hold rows for which ``where`` is true, without them. Their bytes go when the parts of
+        before are swept; ``hidden_left`` is 0 then. Rows put meanwhile may stay: call it again until it erases none."""
+        done = self._native.erase(where, _params(params), False)
+        self._snapshot = None
+        return EraseResult(**done)
+
+    def drop(self, before, column: str) -> EraseResult:
+        """Drops the parts all of whose rows have ``column`` below ``before`` (a date or datetime)."""
+        quoted = '"' + column.replace('"', '""') + '"'
+        done = self._native.erase(f"{quoted} < ?", _params([before]), True)
+        self._snapshot = None
+        return EraseResult(**done)
+
+    def backfill(self, *, all: bool = False) -> BackfillResult:
+        """Rebuilds sidecars that are missing or damaged, or ``all`` of them; parts stay as they are, queries go on."""
+        return BackfillResult(**self._native.backfill(all))
+
+    def copy(self, to: Union[str, "os.PathLike[str]", "Store"]) -> CopyResult:
+        """Copies what counts, with its sidecars and the plans, to another dataset, by name: one that was broken off goes on."""
+        other = to if isinstance(to, Store) else Store(to)
+        done = self._native.copy_to(other._native)
+        other._snapshot = None
+        return CopyResult(**done)
+
     def __repr__(self) -> str:
         return f"pilum.store.Store({self._path!r})"
 
@@ -304,4 +408,4 @@ def query(
     return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how))
 
 
-__all__ = ["PartInfo", "PutResult", "QueryResult", "Store", "open", "query"]
+__all__ = ["BackfillResult", "CompactResult", "CopyResult", "EraseResult", "PartInfo", "PutResult", "QueryResult", "Store", "SweepResult", "open", "query"]

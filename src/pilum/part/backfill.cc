@@ -1,0 +1,98 @@
+#include "pilum/part/backfill.h"
+
+#include <tuple>
+
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+
+#include "pilum/index/sidecar_builder.h"
+#include "pilum/part/part_spool.h"
+#include "pilum/part/store_view.h"
+
+namespace pilum {
+namespace {
+
+class Backfiller {
+ public:
+  Backfiller(const DatasetFiles& files, const BackfillOptions& options, ReadContext& ctx)
+      : files_(files), options_(options), ctx_(ctx) {}
+
+  Result<BackfillResult> Run() {
+    PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
+    if (view.parts.visible.empty())
+      return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    for (const PartFile& part : view.parts.visible) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      const Status st = Part(part);
+      if (!st.ok() && KindOf(st) != ErrorKind::kNotFound) return WithContext(fmt::format("part {}", part.name), st);
+      result_.parts += st.ok();  // else merged and swept meanwhile
+    }
+    return result_;
+  }
+
+ private:
+  Status Part(const PartFile& part) {
+    PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx_));
+    bool whole = !options_.all;
+    for (const auto& [path, kind] : Sidecars(part)) {
+      if (!whole) break;
+      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files_, path, kind, identity, ctx_));
+    }
+    return whole ? Status::OK() : Rebuild(part, identity);
+  }
+
+  std::vector<std::pair<std::string, SidecarKind>> Sidecars(const PartFile& part) const {
+    return {{files_.IndexPath(part.name), SidecarKind::kIndex},
+            {files_.StatsPath(part.name), SidecarKind::kStats},
+            {files_.HeaderPath(part.name), SidecarKind::kHeader}};
+  }
+
+  Status Rebuild(const PartFile& part, const Hash128& identity) {
+    PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part.path, ctx_));
+    PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx_));
+    SidecarBuilder builder(*reader->schema());
+    PILUM_ASSIGN_OR_RETURN(auto stream, reader->Read(std::nullopt, RowSet::All(reader->num_rows()), {}, ctx_));
+    while (true) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
+      if (!batch) break;
+      PILUM_RETURN_NOT_OK(builder.Append(*batch));
+    }
+    PILUM_ASSIGN_OR_RETURN(const auto built, builder.Finish(*reader->schema(), identity));
+    bool changed = false;
+    for (const auto& [path, kind] : Sidecars(part)) {
+      const std::string& bytes = kind == SidecarKind::kIndex   ? built.index
+                                 : kind == SidecarKind::kStats ? built.stats
+                                                               : built.header;
+      PILUM_ASSIGN_OR_RETURN(const bool same, Holds(path, bytes));
+      if (same) continue;
+      PILUM_RETURN_NOT_OK(WriteObject(*files_.store, path, bytes));
+      changed = true;
+      result_.bytes += bytes.size();
+    }
+    result_.rebuilt += changed;
+    return Status::OK();
+  }
+
+  Result<bool> Holds(const std::string& path, const std::string& bytes) {
+    auto source = files_.store->OpenSource(path, ctx_);
+    if (!source.ok() && KindOf(source.status()) == ErrorKind::kNotFound) return false;
+    PILUM_RETURN_NOT_OK(source.status());
+    if ((*source)->size() != bytes.size()) return false;
+    PILUM_ASSIGN_OR_RETURN(BufferPtr there, (*source)->ReadRange({0, bytes.size()}, ctx_));
+    return there->ToString() == bytes;
+  }
+
+  const DatasetFiles& files_;
+  const BackfillOptions options_;
+  ReadContext& ctx_;
+  BackfillResult result_;
+};
+
+}  // namespace
+
+Result<BackfillResult> Backfill(const DatasetFiles& files, const BackfillOptions& options, ReadContext& ctx) {
+  return Backfiller(files, options, ctx).Run();
+}
+
+}  // namespace pilum

@@ -1,0 +1,87 @@
+#include "pilum/part/masked_unit.h"
+
+#include <arrow/record_batch.h>
+
+namespace pilum {
+namespace {
+
+// Row numbers of `all` as ranks among `mask`, of which they are members.
+RowSet Ranks(const RowSet& all, const RowSet& mask) {
+  RowSet out;
+  uint64_t before = 0;  // members of the mask before the range
+  auto range = all.ranges().begin();
+  for (const RowRange& m : mask.ranges()) {
+    for (; range != all.ranges().end() && range->begin < m.end; ++range) {
+      out.Append(before + range->begin - m.begin, before + range->end - m.begin);
+    }
+    before += m.size();
+  }
+  return out;
+}
+
+// Row numbers that are ranks among `mask`, as members of it.
+RowSet Members(const RowSet& ranks, const RowSet& mask) {
+  RowSet out;
+  for (const RowRange& r : ranks.ranges()) {
+    const RowSet members = mask.SliceByRank(r.begin, r.size());
+    for (const RowRange& m : members.ranges()) out.Append(m.begin, m.end);
+  }
+  return out;
+}
+
+class MaskedStream final : public BatchStream {
+ public:
+  MaskedStream(std::unique_ptr<BatchStream> inner, std::shared_ptr<const Unit> unit, RowSet mask)
+      : inner_(std::move(inner)), unit_(std::move(unit)), mask_(std::move(mask)) {}
+  const std::shared_ptr<arrow::Schema>& schema() const override { return inner_->schema(); }
+  const RowSet& rows() const override { return rows_; }
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    PILUM_ASSIGN_OR_RETURN(auto batch, inner_->Next());
+    rows_ = batch ? Ranks(inner_->rows(), mask_) : RowSet();
+    return batch;
+  }
+
+ private:
+  std::unique_ptr<BatchStream> inner_;
+  const std::shared_ptr<const Unit> unit_;
+  const RowSet mask_;
+  RowSet rows_;
+};
+
+class MaskedUnit final : public Unit {
+ public:
+  MaskedUnit(std::shared_ptr<const Unit> unit, RowSet rows)
+      : unit_(std::move(unit)), mask_(std::move(rows)), num_rows_(mask_.size()) {}
+
+  const std::string& name() const override { return unit_->name(); }
+  uint64_t num_rows() const override { return num_rows_; }
+  Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override {
+    if (num_rows_ == 0) return false;
+    return unit_->MayMatch(probe, ctx);
+  }
+  Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(const Candidates found, unit_->Narrow(probe, ctx));
+    return Candidates{Own(found.certain), Own(found.possible), Own(found.maybe_null)};
+  }
+  std::string index_note() const override { return unit_->index_note(); }
+  Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                            const BatchLimits& limits, const ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(auto stream, unit_->Read(columns, Members(rows, mask_), limits, ctx));
+    return std::make_unique<MaskedStream>(std::move(stream), unit_, mask_);
+  }
+
+ private:
+  RowSet Own(const RowSet& rows) const { return Ranks(rows.Intersect(mask_), mask_); }
+
+  const std::shared_ptr<const Unit> unit_;
+  const RowSet mask_;
+  const uint64_t num_rows_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Unit> MakeMaskedUnit(std::shared_ptr<const Unit> unit, RowSet rows) {
+  return std::make_shared<MaskedUnit>(std::move(unit), std::move(rows));
+}
+
+}  // namespace pilum
