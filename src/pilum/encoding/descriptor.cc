@@ -501,7 +501,8 @@ std::string PageLayout::ToString() const {
   switch (kind) {
     case LayoutKind::kConstant: return "constant";  // or all null: a value may be in a buffer
     case LayoutKind::kBlob: return fmt::format("blob({})", inner ? inner->ToString() : "");
-    case LayoutKind::kSparse: return fmt::format("sparse({})", inner ? inner->ToString() : "");
+    case LayoutKind::kSparse:
+      return fmt::format("sparse({}{})", indices ? "indexed " : "", inner ? inner->ToString() : "");
     default: break;
   }
   std::string values = value_codec ? value_codec->ToString() : "";

@@ -118,7 +118,8 @@ struct PageLayout {
 
   // blob: the (position, size) rows; sparse: the leaf's slots, or nothing where none has a value
   std::shared_ptr<const PageLayout> inner;
-  std::vector<SparseLayer> sparse;  // sparse: outermost first
+  std::vector<SparseLayer> sparse;   // sparse: outermost first
+  std::optional<CodecDesc> indices;  // sparse: `inner` holds distinct values, and these say which each slot has
 
   std::string ToString() const;
 };

@@ -1,5 +1,7 @@
 // The page layouts of version 2.3: a structure (dense: levels; sparse: positions) and values (chunked, zipped, one for
 // all, none). What has levels becomes the mini-block, full-zip and constant layouts that it equals but for its message.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "lance_encodings_v2_3.pb.h"
@@ -52,6 +54,11 @@ Status ParseValues(const wire::v2_3::Values& m, PageLayout* p) {
   switch (m.values_case()) {
     case wire::v2_3::Values::kChunked: return ParseChunked(m.chunked(), p);
     case wire::v2_3::Values::kZipped: return ParseZipped(m.zipped(), p);
+    case wire::v2_3::Values::kIndexed: {
+      PILUM_RETURN_NOT_OK(ParseZipped(m.indexed().items(), p));
+      PILUM_ASSIGN_OR_RETURN(p->indices, Needed(m.indexed().has_indices(), m.indexed().indices(), "indices"));
+      return Status::OK();
+    }
     case wire::v2_3::Values::kConstant:
       p->kind = LayoutKind::kConstant;
       p->inline_value = m.constant().scalar();
@@ -112,6 +119,7 @@ Status MakeSparse(const wire::v2_3::Structure::Sparse& m, PageLayout* p) {
     return BadLayout("levels in a sparse page");
   const bool none = p->kind == LayoutKind::kConstant && !p->inline_value;
   p->layers = {RepDefLayer::kAllValidItem};
+  sparse.indices = std::exchange(p->indices, std::nullopt);
   if (!none) sparse.inner = std::make_shared<const PageLayout>(std::move(*p));
   *p = std::move(sparse);
   return Status::OK();
@@ -129,6 +137,7 @@ Result<PageLayout> ParsePlanarLayout(std::string_view message) {
     PILUM_RETURN_NOT_OK(MakeSparse(m.structure().sparse(), &p));
     return p;
   }
+  if (p.indices) return Unsupported("page layout: indexed values in a page with levels");
   for (int v : m.structure().dense().layers()) {
     if (v < 1 || v > 6) return BadLayout(fmt::format("layer kind {}", v));
     p.layers.push_back(static_cast<RepDefLayer>(v));
