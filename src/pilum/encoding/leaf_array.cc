@@ -113,6 +113,9 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeLeaf(const std::shared_ptr<arrow::
   if (v.count != block.count) return BadBytes("{} values for {} slots", block.count, v.count);
   const arrow::DataType& storage = StorageType(*type);
   switch (storage.id()) {
+    case arrow::Type::NA:  // items of fixed-size lists, of which nothing is stored
+      return arrow::ArrayData::Make(type, static_cast<int64_t>(block.count), {nullptr},
+                                    static_cast<int64_t>(block.count));
     case arrow::Type::STRING:
     case arrow::Type::BINARY:
     case arrow::Type::LARGE_STRING:
@@ -125,7 +128,8 @@ Result<std::shared_ptr<arrow::ArrayData>> MakeLeaf(const std::shared_ptr<arrow::
       return MakeList(type, static_cast<const arrow::FixedSizeListType&>(storage), std::move(block), v, pool);
     case arrow::Type::STRUCT: return MakeStruct(type, storage, std::move(block), v, pool);
     default:
-      if (FixedBits(storage) == 0) return Mismatch(*type, "these values");
+      if (FixedBits(storage) == 0 && storage.id() != arrow::Type::FIXED_SIZE_BINARY)
+        return Mismatch(*type, "these values");
       return MakeFixed(type, storage, std::move(block), v, pool);
   }
 }

@@ -141,7 +141,7 @@ class Walker {
         return Unsupported("field '{}': a fixed-size list of {} items", name, inner.list_size());
       item = &Storage(*inner.value_type());
     }
-    if (IsFixedWidthLeaf(*item)) return Add(field, name);
+    if (IsFixedWidthLeaf(*item) || item->id() == arrow::Type::NA) return Add(field, name);
     return Unsupported("field '{}': a Lance file holds no fixed-size list of {}", name, item->ToString());
   }
 

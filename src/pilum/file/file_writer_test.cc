@@ -188,6 +188,39 @@ TEST(FileWriter, EmptyStructs) {
   EXPECT_EQ(KindOf(null), ErrorKind::kUnsupported) << null.ToString();
 }
 
+TEST(FileWriter, ValuesOfNoBytes) {
+  const auto nulls = arrow::fixed_size_list(arrow::null(), 3), nothing = arrow::struct_({});
+  const FileVersion v20 = FileVersion::kV2_0, v21 = FileVersion::kV2_1, v22 = FileVersion::kV2_2;
+  struct Case {
+    std::shared_ptr<arrow::DataType> type;
+    const char* json;
+    std::vector<FileVersion> versions;
+  };
+  const Case cases[] = {
+      {nulls, "[[null,null,null],null,[null,null,null]]", {v20, v21, v22}},
+      {arrow::fixed_size_list(nulls, 2), "[[null,[null,null,null]],null]", {v20, v21, v22}},
+      {arrow::list(nulls), "[[[null,null,null],null],[],null]", {v20, v21, v22}},
+      {arrow::list(nothing), "[[{}],[],[{},{}],null]", {v20}},
+      {arrow::fixed_size_binary(0), R"(["",null,""])", {v22}},
+      {arrow::list(arrow::fixed_size_binary(0)), R"([["",null],[],null,[""]])", {v22}},
+  };
+  ReadContext ctx;
+  for (const Case& c : cases) {
+    const auto array = Json(c.type, c.json);
+    for (FileVersion v : c.versions) {
+      SCOPED_TRACE(fmt::format("{} {}", c.type->ToString(), VersionName(v)));
+      const auto bytes = WriteColumn(array, v);
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      auto reader = FileReader::Open(MakeMemorySource("t.lance", arrow::Buffer::FromString(*bytes)), ctx).ValueOrDie();
+      auto back = reader->ReadTable(std::nullopt, RowSet::All(reader->num_rows()), ctx).ValueOrDie();
+      ASSERT_TRUE(back->ValidateFull().ok());
+      EXPECT_TRUE(back->column(0)->chunk(0)->Equals(array)) << back->ToString();
+      auto one = reader->Take(std::nullopt, {1}, ctx).ValueOrDie();
+      EXPECT_TRUE(one->column(0)->chunk(0)->Equals(array->Slice(1, 1))) << one->ToString();
+    }
+  }
+}
+
 TEST(FileWriter, EmptyAndGlobalBuffers) {
   BufferPtr bytes;
   auto schema = arrow::schema({arrow::field("a", arrow::int32()), arrow::field("b", arrow::utf8())});
@@ -240,10 +273,12 @@ TEST(FileWriter, RefusesTheSchemaAtOnce) {
   auto record = arrow::struct_({arrow::field("x", arrow::int8())});
   refused(arrow::map(arrow::utf8(), arrow::int8()), FileVersion::kV2_1);
   refused(arrow::fixed_size_list(record, 2), FileVersion::kV2_1);
+  refused(arrow::fixed_size_binary(0), FileVersion::kV2_0);
+  refused(arrow::fixed_size_binary(0), FileVersion::kV2_1);
   for (auto v : {FileVersion::kV2_1, FileVersion::kV2_2}) {
     refused(arrow::fixed_size_list(arrow::utf8(), 2), v);
     refused(arrow::list(arrow::struct_({})), v);
-    refused(arrow::fixed_size_binary(0), v);
+    refused(arrow::fixed_size_list(arrow::fixed_size_binary(0), 2), v);
     refused(arrow::list_view(arrow::int8()), v);
     refused(arrow::month_day_nano_interval(), v);
     refused(arrow::run_end_encoded(arrow::int32(), arrow::int8()), v);

@@ -192,7 +192,7 @@ Result<codec::DataBlock> ConstantRead::Repeat(uint64_t n, arrow::MemoryPool* poo
   if (id == arrow::Type::STRING || id == arrow::Type::BINARY || IsWide(type)) return RepeatVariable(n, pool);
   const std::string& value = prelude_->value;
   const uint64_t bits = id == arrow::Type::FIXED_SIZE_LIST ? 0 : FixedBits(type), width = (bits + 7) / 8;
-  if (bits == 0 || value.size() != width)
+  if ((bits == 0 && id != arrow::Type::FIXED_SIZE_BINARY) || value.size() != width)
     return BadBytes("a constant of {} bytes for type {}", value.size(), type.ToString());
   PILUM_RETURN_NOT_OK(codec::CheckOutput(n, bits));
   codec::DataBlock b;
@@ -204,6 +204,7 @@ Result<codec::DataBlock> ConstantRead::Repeat(uint64_t n, arrow::MemoryPool* poo
     std::memset(out, value[0] ? 0xff : 0, data->size());
   } else if (width == 1) {
     std::memset(out, value[0], n);
+  } else if (width == 0) {  // fixed_size_binary(0)
   } else {
     RepeatBytes(value, n * width, out);
   }

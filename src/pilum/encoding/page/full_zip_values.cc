@@ -139,7 +139,8 @@ class FixedSink : public ValueSink {
       *items = level->items = *n;
       levels_.push_back(std::move(level));
     }
-    if (depth < levels_.size() || type->bit_width() <= 0) return false;
+    const bool nulls = type->id() == arrow::Type::NA;  // these have no values even of their own
+    if (depth < levels_.size() || (type->bit_width() <= 0 && !nulls)) return false;
     if (no_bitmaps && !levels_.empty()) {  // then it is the items of the outermost list that are null
       Level& level = *levels_.front();
       level.all_null = true;
@@ -148,7 +149,7 @@ class FixedSink : public ValueSink {
       s.max_count = spec.max_count * level.items;
       if (!level.validity.Init(1, s).ok()) return false;
     }
-    *bits = static_cast<uint64_t>(type->bit_width());
+    *bits = nulls ? 0 : static_cast<uint64_t>(type->bit_width());
     return true;
   }
 

@@ -28,7 +28,7 @@ class NothingRead : public ArrayRead {
  public:
   explicit NothingRead(uint64_t rows) : rows_(rows) {}
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr>) override { return std::vector<ByteRange>{}; }
-  Result<Values> Finish(arrow::MemoryPool*) override {
+  Result<Values> Finish(const Work&) override {
     Values v;
     v.all_null = true;
     v.block.count = v.validity.count = rows_;
@@ -62,15 +62,15 @@ class NullableRead : public ArrayRead {
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return group_.Next(std::move(fetched));
   }
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
-    PILUM_ASSIGN_OR_RETURN(Values bits, group_[0].Finish(pool));
-    PILUM_ASSIGN_OR_RETURN(Values v, group_[1].Finish(pool));
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values bits, group_[0].Finish(work));
+    PILUM_ASSIGN_OR_RETURN(Values v, group_[1].Finish(work));
     if (v.all_null) return v;
     const auto n = static_cast<int64_t>(v.block.count);
     BufferPtr bitmap = bits.block.data;
     if (v.validity.bitmap) {
-      PILUM_ASSIGN_OR_RETURN(bitmap, arrow::internal::BitmapAnd(pool, bitmap->data(), 0, v.validity.bitmap->data(), 0,
-                                                                n, /*out_offset=*/0));
+      PILUM_ASSIGN_OR_RETURN(bitmap, arrow::internal::BitmapAnd(work.pool, bitmap->data(), 0, v.validity.bitmap->data(),
+                                                                0, n, /*out_offset=*/0));
     }
     v.validity.null_count = n - arrow::internal::CountSetBits(bitmap->data(), 0, n);
     v.validity.bitmap = v.validity.null_count > 0 ? bitmap : nullptr;
@@ -103,14 +103,14 @@ class FixedSizeListRead : public ArrayRead {
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return items_->Next(std::move(fetched));
   }
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
-    PILUM_ASSIGN_OR_RETURN(Values items, items_->Finish(pool));
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values items, items_->Finish(work));
     const uint64_t n = items.block.count;
     if (items.all_null) {
-      PILUM_RETURN_NOT_OK(codec::CheckOutput(n, item_bits_));
+      PILUM_RETURN_NOT_OK(codec::CheckOutput(n, std::max<uint64_t>(item_bits_, 1)));
       items.block.bits = item_bits_;
-      PILUM_ASSIGN_OR_RETURN(items.block.data, Zeros((n * item_bits_ + 7) / 8, pool));
-      PILUM_ASSIGN_OR_RETURN(items.validity.bitmap, Zeros((n + 7) / 8, pool));
+      PILUM_ASSIGN_OR_RETURN(items.block.data, Zeros((n * item_bits_ + 7) / 8, work.pool));
+      PILUM_ASSIGN_OR_RETURN(items.validity.bitmap, Zeros((n + 7) / 8, work.pool));
     }
     Values v;
     v.block.kind = DataBlock::Kind::kFixedSizeList;
@@ -160,6 +160,13 @@ Result<NodePtr> MakeNullable(const ArrayDesc& desc, const NodeContext& context, 
   return NodePtr(std::make_unique<NullableNode>(std::move(validity), std::move(values)));
 }
 
+// Nulls, or fixed-size lists of them.
+bool AreNulls(const arrow::DataType& type) {
+  const arrow::DataType* t = &StorageType(type);
+  while (t->id() == arrow::Type::FIXED_SIZE_LIST) t = &StorageType(*t->field(0)->type());
+  return t->id() == arrow::Type::NA;
+}
+
 Result<NodePtr> MakeFixedSizeList(const ArrayDesc& desc, NodeContext context, uint64_t n, const arrow::DataType& type) {
   const arrow::DataType& storage = StorageType(type);
   if (storage.id() != arrow::Type::FIXED_SIZE_LIST ||
@@ -170,7 +177,8 @@ Result<NodePtr> MakeFixedSizeList(const ArrayDesc& desc, NodeContext context, ui
   auto items = CheckedMul(n, desc.dimension);
   if (!items) return BadBytes("{} lists of {} items", n, desc.dimension);
   const auto& item_type = storage.field(0)->type();
-  if (FixedBits(*item_type) == 0) return Unsupported("page encoding: fixed-size lists of {}", item_type->ToString());
+  if (FixedBits(*item_type) == 0 && !AreNulls(*item_type))
+    return Unsupported("page encoding: fixed-size lists of {}", item_type->ToString());
   context.max_free_values = CheckedMul(context.max_free_values, desc.dimension).value_or(UINT64_MAX);
   PILUM_ASSIGN_OR_RETURN(NodePtr node, MakeNode(desc.children[0], context, *items, item_type));
   return NodePtr(std::make_unique<FixedSizeListNode>(n, std::move(node), desc.dimension, FixedBits(*item_type)));

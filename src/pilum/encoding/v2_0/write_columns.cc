@@ -266,9 +266,7 @@ Status CheckLeaf(const LeafColumn& c, const LeafKind& kind) {
   if (c.is_blob_v2) return Unsupported("field '{}': blob structs are written by datasets only", c.name);
   if (kind.packed && std::any_of(kind.var_fields.begin(), kind.var_fields.end(), [](auto& f) { return f.is_variable; }))
     return Needs22(c, "a packed struct with strings");
-  if (kind.kind == ValueKind::kFixed && kind.width == 0)
-    return Unsupported("field '{}': values of no bytes ({})", c.name, c.leaf->type()->ToString());
-  return Status::OK();
+  return write::CheckHasBytes(c, kind, FileVersion::kV2_0);
 }
 
 // Layers that two leaves, one after the other, hang in together.

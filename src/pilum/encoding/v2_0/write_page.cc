@@ -138,6 +138,10 @@ class Encoder {
     ArrayDesc validity;
     if (nulls) validity = Flat(1, Add(BitsOf(valid, items)));
     ArrayDesc inner;
+    if (v_.kind.null_items && level + 1 == v_.kind.dims.size()) {
+      list.children.push_back(AllNulls());
+      return list;
+    }
     if (level + 1 < v_.kind.dims.size()) {
       inner = List(type, level + 1, items);
     } else if (v_.kind.bool_items) {

@@ -202,12 +202,13 @@ Status CheckColumn(const LeafColumn& column, const LeafKind& kind, const PageWri
     return Unsupported("field '{}': packed structs with strings or lists need file version 2.2", column.name);
   }
   if (kind.kind == ValueKind::kNone && column.leaf->type()->id() == arrow::Type::STRUCT &&
-      column.num_list_layers() > 0) {
-    return Unsupported("field '{}': an empty struct inside a list", column.name);
+      (column.num_list_layers() > 0 || column.items_per_row() > 1)) {
+    return Unsupported(
+        "field '{}': an empty struct inside a list, which only file version 2.0 holds; write that one, or "
+        "give the struct a field",
+        column.name);
   }
-  if (kind.kind == ValueKind::kFixed && kind.width == 0) {
-    return Unsupported("field '{}': values of no bytes ({})", column.name, column.leaf->type()->ToString());
-  }
+  PILUM_RETURN_NOT_OK(CheckHasBytes(column, kind, options.version));
   if (kind.bool_items && kind.width > 100000) {
     return Unsupported("field '{}': a fixed-size list of {} bools (at most 100000)", column.name, kind.width);
   }

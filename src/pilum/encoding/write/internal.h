@@ -122,11 +122,15 @@ struct LeafKind {
   std::vector<CodecDesc> var_codecs;
   std::vector<int64_t> dims;                    // FSL, outermost first
   bool bool_items = false;                      // FSL of bool: one byte an item in `bytes`
+  bool null_items = false;                      // FSL of null: no bytes, and no item is valid
   std::shared_ptr<arrow::DataType> dict_value;  // dictionary
   uint64_t key_bits = 0, max_keys = 0;
   static Result<LeafKind> Of(const LeafColumn& column);
   int64_t items_per_slot() const;  // product of dims
 };
+
+// kUnsupported for values of no bytes that files of the version do not hold (pylance writes such and cannot read them).
+Status CheckHasBytes(const LeafColumn& column, const LeafKind& kind, FileVersion version);
 
 // Distinct byte strings in order of first occurrence.
 class ByteTable {

@@ -110,7 +110,8 @@ Result<LeafKind> LeafKind::Of(const LeafColumn& column) {
       const arrow::DataType& item = Items(type, &out.dims);
       out.kind = ValueKind::kFixedSizeList;
       out.bool_items = item.id() == arrow::Type::BOOL;
-      out.width = out.bool_items ? 1 : FixedBytes(item);
+      out.null_items = item.id() == arrow::Type::NA;
+      out.width = out.bool_items ? 1 : out.null_items ? 0 : FixedBytes(item);
       for (int64_t d : out.dims) {
         if (__builtin_mul_overflow(out.width, static_cast<uint64_t>(d), &out.width) || out.width > (1u << 30)) {
           return Unsupported("field '{}': a fixed-size list value of over 1 GiB", column.name);
@@ -136,6 +137,18 @@ Result<LeafKind> LeafKind::Of(const LeafColumn& column) {
   out.kind = ValueKind::kFixed;
   out.width = FixedBytes(type);
   return out;
+}
+
+Status CheckHasBytes(const LeafColumn& column, const LeafKind& kind, FileVersion version) {
+  if (kind.width > 0 || kind.null_items) return Status::OK();
+  if (kind.kind == ValueKind::kFixedSizeList) {
+    return Unsupported(
+        "field '{}': items of no bytes ({}), which no reader reads; write null items, or leave the field out",
+        column.name, column.leaf->type()->ToString());
+  }
+  if (kind.kind != ValueKind::kFixed || version >= FileVersion::kV2_2) return Status::OK();
+  return Unsupported("field '{}': values of no bytes ({}), which are read from file version 2.2 on; write that one",
+                     column.name, column.leaf->type()->ToString());
 }
 
 }  // namespace pilum::write

@@ -265,6 +265,7 @@ bool HasItemNulls(const PageContext& page, size_t layer) {
 CodecDesc FixedSizeListCodec(const PageContext& page) {
   const LeafKind& kind = page.kind();
   CodecDesc d = FlatCodec(kind.bool_items ? 1 : kind.width / static_cast<uint64_t>(kind.items_per_slot()) * 8);
+  if (kind.null_items) d.kind = CodecKind::kConstant;
   for (size_t i = kind.dims.size(); i-- > 0;) {
     CodecDesc list;
     list.kind = CodecKind::kFixedSizeList;

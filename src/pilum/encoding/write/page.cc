@@ -28,7 +28,7 @@ struct DictionaryPlan {
 
 std::optional<DictionaryPlan> PlanDictionary(const PageContext& page, PageStats* st) {
   uint64_t cap = st->keys ? UINT64_MAX : DictionaryCap(*st, *page.hints, page.version);
-  if (cap == 0 || page.kind().blob) return std::nullopt;
+  if (cap == 0 || page.kind().blob || page.kind().kind == ValueKind::kNone) return std::nullopt;
   auto dictionary = BuildDictionary(page, cap, st->keys ? UINT64_MAX : DictionaryRoom(*st, *page.hints));
   if (!dictionary) return std::nullopt;
   DictionaryPlan plan{std::move(*dictionary), {}, st->keys ? page.kind().key_bits / 8 : 4};
@@ -236,6 +236,16 @@ Result<EncodedPage> EncodeFullZip(const PageContext& page, Choice* choice) {
 Result<bool> EncodeOne(PageContext* page, EncodedPage* out) {
   if (page->kind().blob) {
     *out = BlobPage(*page);
+    return true;
+  }
+  if (page->kind().null_items && page->num_valid > 0) {  // only the bitmaps of the items are stored
+    *out = FullZipPage(*page);
+    out->choice = {LayoutKind::kFullZip, CodecKind::kConstant, false, Compression::kNone, {}, "lists of nulls alone"};
+    return true;
+  }
+  if (page->kind().kind == ValueKind::kFixed && page->kind().width == 0 && page->num_valid > 0) {
+    *out = ConstantPage(*page, 0);
+    out->choice = {LayoutKind::kConstant, CodecKind::kFlat, false, Compression::kNone, {}, "values of no bytes"};
     return true;
   }
   PagePlan plan = PlanPage(*page);

@@ -151,6 +151,7 @@ void AppendItems(ValueStore* store, const LevelWalk& walk, int64_t slots) {
     per_slot *= static_cast<uint64_t>(kind.dims[level]);
     data = data->child_data[0].get();
     Bytes& valid = store->item_valid[level];
+    if (kind.null_items && level + 1 == kind.dims.size()) break;
     bool nulls = data->buffers[0] && data->GetNullCount() > 0;
     if (!nulls && valid.empty()) continue;
     if (valid.size() < before * per_slot) valid.assign(before * per_slot, 1);
@@ -164,6 +165,10 @@ void AppendItems(ValueStore* store, const LevelWalk& walk, int64_t slots) {
       out += r.len;
     }
     ForNulls(walk, [&](int64_t s) { std::memset(valid.data() + at + static_cast<size_t>(s) * per_slot, 1, per_slot); });
+  }
+  if (kind.null_items) {
+    store->item_valid.back().resize((before + static_cast<uint64_t>(slots)) * per_slot, 0);
+    return;
   }
   size_t at = store->bytes.size();
   store->bytes.resize(at + static_cast<size_t>(slots) * kind.width);
