@@ -11,6 +11,7 @@
 #include "pilum/cli/render.h"
 #include "pilum/file/explain.h"
 #include "pilum/file/file_reader.h"
+#include "pilum/file/take_stream.h"
 #include "pilum/io/object_store.h"
 
 namespace pilum::cli {
@@ -129,12 +130,11 @@ Result<int> Take(const FileArgs& args) {
     }
     for (uint64_t row = r.begin; row < r.end; ++row) rows.push_back(row);
   }
-  PILUM_ASSIGN_OR_RETURN(auto table, file->Take(columns, rows, session->ctx()));
-  PILUM_ASSIGN_OR_RETURN(auto writer, RowWriter::Make(args.output, table->schema()));
-  arrow::TableBatchReader batches(*table);
-  std::shared_ptr<arrow::RecordBatch> batch;
-  for (;;) {
-    PILUM_RETURN_NOT_OK(batches.ReadNext(&batch));
+  PILUM_ASSIGN_OR_RETURN(auto schema, file->ProjectedSchema(columns));
+  PILUM_ASSIGN_OR_RETURN(auto writer, RowWriter::Make(args.output, schema));
+  TakeStream stream(*file, columns, rows, FileReader::kTakeBytes, session->ctx());
+  while (true) {
+    PILUM_ASSIGN_OR_RETURN(auto batch, stream.Next());
     if (!batch) break;
     PILUM_RETURN_NOT_OK(writer->Write(*batch));
   }

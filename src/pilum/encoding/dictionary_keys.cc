@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include <arrow/util/bitmap_ops.h>
 
@@ -93,19 +94,23 @@ void GatherFixed(const Key* keys, uint64_t n, const uint8_t* items, uint8_t* out
 }
 
 template <typename Key>
-Result<DataBlock> GatherFixedBlock(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherFixedBlock(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool,
+                                   StopCheck* stop) {
   const uint64_t width = items.bits / 8;
   PILUM_RETURN_NOT_OK(CheckOutput(n, items.bits));
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(n * width, pool));
   uint8_t* out = data->mutable_data();
   const uint8_t* in = items.data->data();
-  switch (width) {
-    case 4: GatherFixed<Key, 4>(keys, n, in, out); break;
-    case 8: GatherFixed<Key, 8>(keys, n, in, out); break;
-    case 16: GatherFixed<Key, 16>(keys, n, in, out); break;
-    default:
-      for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * width, in + keys[i] * width, width);
-  }
+  PILUM_RETURN_NOT_OK(InPieces(stop, n, n * width, [&](uint64_t begin, uint64_t end) {
+    uint8_t* to = out + begin * width;
+    switch (width) {
+      case 4: GatherFixed<Key, 4>(keys + begin, end - begin, in, to); break;
+      case 8: GatherFixed<Key, 8>(keys + begin, end - begin, in, to); break;
+      case 16: GatherFixed<Key, 16>(keys + begin, end - begin, in, to); break;
+      default:
+        for (uint64_t i = begin; i < end; ++i) std::memcpy(out + i * width, in + keys[i] * width, width);
+    }
+  }));
   DataBlock b;
   b.count = n;
   b.bits = items.bits;
@@ -122,55 +127,59 @@ Status CheckGathered(uint64_t n, uint64_t total, size_t offset_bytes) {
       fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; read fewer rows at a time", n, total));
 }
 
-template <int kBytes, typename Key, typename Off>
-void CopyShort(const Key* keys, uint64_t n, const Off* starts, const uint8_t* bytes, const Off* out, uint8_t* to) {
-  for (uint64_t i = 0; i < n; ++i) std::memcpy(to + out[i], bytes + starts[keys[i]], kBytes);
+// Of items of at most `longest` bytes those of keys [begin, end), to their places. Short ones: one unaligned copy of a
+// fixed size each (items and output have that much slack).
+template <typename Key, typename Off>
+void CopyItems(const Key* keys, uint64_t begin, uint64_t end, const Off* starts, const uint8_t* bytes, const Off* out,
+               uint64_t longest, uint8_t* to) {
+  auto copy = [&]<int kBytes>(std::integral_constant<int, kBytes>) {
+    for (uint64_t i = begin; i < end; ++i) std::memcpy(to + out[i], bytes + starts[keys[i]], kBytes);
+  };
+  if (longest <= 16) return copy(std::integral_constant<int, 16>());
+  if (longest <= 32) return copy(std::integral_constant<int, 32>());
+  if (longest <= 64) return copy(std::integral_constant<int, 64>());
+  for (uint64_t i = begin; i < end; ++i)
+    std::memcpy(to + out[i], bytes + starts[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
 }
 
 template <typename Key, typename Off>
-Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherVariable(const Key* keys, uint64_t n, const DataBlock& items, arrow::MemoryPool* pool,
+                                 StopCheck* stop) {
   const Off* in = reinterpret_cast<const Off*>(items.offsets->data());
-  const uint8_t* bytes = items.data->data();
   PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Off) * 8));
   PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Off), pool));
   Off* out = reinterpret_cast<Off*>(offsets->mutable_data());
   uint64_t total = 0, longest = 0;
-  for (uint64_t i = 0; i < n; ++i) {
-    out[i] = static_cast<Off>(total);
-    uint64_t size = static_cast<uint64_t>(in[keys[i] + 1] - in[keys[i]]);
-    longest = std::max(longest, size);
-    total += size;
-  }
+  PILUM_RETURN_NOT_OK(InPieces(stop, n, n * sizeof(Off), [&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      out[i] = static_cast<Off>(total);
+      uint64_t size = static_cast<uint64_t>(in[keys[i] + 1] - in[keys[i]]);
+      longest = std::max(longest, size);
+      total += size;
+    }
+  }));
   out[n] = static_cast<Off>(total);
   PILUM_RETURN_NOT_OK(CheckGathered(n, total, sizeof(Off)));
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(total, pool));
-  uint8_t* to = data->mutable_data();
-  // Short values: one unaligned copy of a fixed size each (items and output have that much slack).
-  if (longest <= 16)
-    CopyShort<16>(keys, n, in, bytes, out, to);
-  else if (longest <= 32)
-    CopyShort<32>(keys, n, in, bytes, out, to);
-  else if (longest <= 64)
-    CopyShort<64>(keys, n, in, bytes, out, to);
-  else {
-    for (uint64_t i = 0; i < n; ++i)
-      std::memcpy(to + out[i], bytes + in[keys[i]], static_cast<size_t>(out[i + 1] - out[i]));
-  }
+  PILUM_RETURN_NOT_OK(InPieces(stop, n, total, [&](uint64_t begin, uint64_t end) {
+    CopyItems(keys, begin, end, in, items.data->data(), out, longest, data->mutable_data());
+  }));
   return VariableBlock(n, sizeof(Off) == 8, std::move(offsets), std::move(data));
 }
 
 template <typename Key>
-Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherBy(const DataBlock& indices, const DataBlock& items, arrow::MemoryPool* pool, StopCheck* stop) {
   const Key* keys = reinterpret_cast<const Key*>(indices.data->data());
   if (items.kind == DataBlock::Kind::kFixed && items.bits % 8 == 0)
-    return GatherFixedBlock(keys, indices.count, items, pool);
+    return GatherFixedBlock(keys, indices.count, items, pool, stop);
   if (items.kind != DataBlock::Kind::kVariable) return Unsupported("a dictionary of nested values");
-  return items.wide ? GatherVariable<Key, int64_t>(keys, indices.count, items, pool)
-                    : GatherVariable<Key, int32_t>(keys, indices.count, items, pool);
+  return items.wide ? GatherVariable<Key, int64_t>(keys, indices.count, items, pool, stop)
+                    : GatherVariable<Key, int32_t>(keys, indices.count, items, pool, stop);
 }
 
 // Items [key * dimension, + dimension) of a list for each key: its children, and their validity.
-Result<DataBlock> GatherLists(const std::vector<uint64_t>& keys, const DataBlock& list, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherLists(const std::vector<uint64_t>& keys, const DataBlock& list, arrow::MemoryPool* pool,
+                              StopCheck* stop) {
   const DataBlock& items = list.children[0];
   const uint64_t dim = list.dimension;
   DataBlock out;
@@ -197,14 +206,16 @@ Result<DataBlock> GatherLists(const std::vector<uint64_t>& keys, const DataBlock
     for (uint64_t key : keys) {
       for (uint64_t k = 0; k < dim; ++k) inner.push_back(key * dim + k);
     }
-    PILUM_ASSIGN_OR_RETURN(DataBlock child, GatherLists(inner, items, pool));
+    PILUM_ASSIGN_OR_RETURN(DataBlock child, GatherLists(inner, items, pool, stop));
     out.children.push_back(std::move(child));
     return out;
   }
   const uint64_t bytes = dim * (items.bits / 8);
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(keys.size() * bytes, pool));
-  for (size_t i = 0; i < keys.size(); ++i)
-    std::memcpy(data->mutable_data() + i * bytes, items.data->data() + keys[i] * bytes, bytes);
+  PILUM_RETURN_NOT_OK(InPieces(stop, keys.size(), keys.size() * bytes, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i)
+      std::memcpy(data->mutable_data() + i * bytes, items.data->data() + keys[i] * bytes, bytes);
+  }));
   DataBlock child = items;
   child.count = *count;
   child.data = std::move(data);
@@ -273,11 +284,12 @@ uint64_t SumLengths(const Key* keys, uint64_t n, const uint8_t* lengths) {
 }
 
 // Each store writes a whole slot: what is past the item, the next one writes over, or it lies in the block's slack.
+// offsets[begin] is there; those of the rows behind it are added.
 template <uint64_t kSlot, typename Key, typename Offset>
-void Fill(const Key* keys, uint64_t n, const uint8_t* slots, const uint8_t* lengths, Offset* offsets, uint8_t* out) {
-  uint64_t at = 0;
-  offsets[0] = 0;
-  for (uint64_t i = 0; i < n; ++i) {
+void Fill(const Key* keys, uint64_t begin, uint64_t end, const ItemSlots& s, Offset* offsets, uint8_t* out) {
+  auto at = static_cast<uint64_t>(offsets[begin]);
+  const uint8_t *slots = s.slots, *lengths = s.lengths;
+  for (uint64_t i = begin; i < end; ++i) {
     const uint64_t key = keys[i];
     std::memcpy(out + at, slots + key * kSlot, kSlot);
     at += lengths[key];
@@ -287,8 +299,10 @@ void Fill(const Key* keys, uint64_t n, const uint8_t* slots, const uint8_t* leng
 
 // Where all items are of one length, no row waits for the one before it.
 template <uint64_t kSlot, typename Key>
-void FillEqual(const Key* keys, uint64_t n, const uint8_t* slots, uint64_t length, uint8_t* out) {
-  for (uint64_t i = 0; i < n; ++i) std::memcpy(out + i * length, slots + keys[i] * kSlot, kSlot);
+void FillEqual(const Key* keys, uint64_t begin, uint64_t end, const ItemSlots& s, uint8_t* out) {
+  const uint64_t length = s.lengths[0];
+  const uint8_t* slots = s.slots;
+  for (uint64_t i = begin; i < end; ++i) std::memcpy(out + i * length, slots + keys[i] * kSlot, kSlot);
 }
 
 template <typename Offset>
@@ -297,10 +311,11 @@ PILUM_VECTORIZE void FillMultiples(uint64_t n, uint64_t length, Offset* offsets)
 }
 
 template <uint64_t kSlot, typename Key, typename Offset>
-void FillAny(const Key* keys, uint64_t n, const ItemSlots& s, Offset* offsets, uint8_t* out) {
-  if (!s.equal) return Fill<kSlot>(keys, n, s.slots, s.lengths, offsets, out);
-  FillEqual<kSlot>(keys, n, s.slots, s.lengths[0], out);
-  FillMultiples(n, s.lengths[0], offsets);
+void FillAny(const Key* keys, uint64_t begin, uint64_t end, const ItemSlots& s, Offset* offsets, uint8_t* out) {
+  if (s.equal)
+    FillEqual<kSlot>(keys, begin, end, s, out);
+  else
+    Fill<kSlot>(keys, begin, end, s, offsets, out);
 }
 
 // A block with a copy of `data` that takes no more room than it needs.
@@ -312,7 +327,8 @@ Result<DataBlock> Shrunk(uint64_t n, BufferPtr offsets, const arrow::Buffer& dat
 }
 
 template <typename Offset, typename Key>
-Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, arrow::MemoryPool* pool) {
+Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, arrow::MemoryPool* pool,
+                              StopCheck* stop) {
   PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Offset) * 8));
   // Room for the longest is had at once where that is not much more; else the lengths are added up first.
   const bool roomy = !s.equal && s.alike && n * s.longest <= kMostRoom;
@@ -321,10 +337,15 @@ Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, a
   PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Offset), pool));
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(room, pool));
   auto* ends = reinterpret_cast<Offset*>(offsets->mutable_data());
-  if (s.slot == kSmallSlot)
-    FillAny<kSmallSlot>(keys, n, s, ends, data->mutable_data());
-  else
-    FillAny<kLargeSlot>(keys, n, s, ends, data->mutable_data());
+  uint8_t* out = data->mutable_data();
+  ends[0] = 0;
+  if (s.equal) FillMultiples(n, s.longest, ends);
+  PILUM_RETURN_NOT_OK(InPieces(stop, n, room + n * sizeof(Offset), [&](uint64_t begin, uint64_t end) {
+    if (s.slot == kSmallSlot)
+      FillAny<kSmallSlot>(keys, begin, end, s, ends, out);
+    else
+      FillAny<kLargeSlot>(keys, begin, end, s, ends, out);
+  }));
   if (roomy) {
     const auto total = static_cast<uint64_t>(ends[n]);
     PILUM_RETURN_NOT_OK(data->Resize(static_cast<int64_t>(total), /*shrink_to_fit=*/false));
@@ -360,10 +381,11 @@ std::unique_ptr<const ItemTable> ItemTable::Make(const DataBlock& items, arrow::
   return t;
 }
 
-Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool) const {
+Result<DataBlock> ItemTable::Gather(const DataBlock& keys, arrow::MemoryPool* pool, StopCheck* stop) const {
   const ItemSlots slots{slot_, slots_->data(), lengths_->data(), equal_, longest_, alike_};
   auto by = [&](const auto* k) {
-    return wide_ ? GatherSlots<int64_t>(k, keys.count, slots, pool) : GatherSlots<int32_t>(k, keys.count, slots, pool);
+    return wide_ ? GatherSlots<int64_t>(k, keys.count, slots, pool, stop)
+                 : GatherSlots<int32_t>(k, keys.count, slots, pool, stop);
   };
   const uint8_t* data = keys.data->data();
   switch (keys.bits) {
@@ -381,13 +403,13 @@ const ItemTable* LazyItemTable::For(const DataBlock& items, uint64_t rows) const
 }
 
 Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& items, const Validity& v,
-                                   arrow::MemoryPool* pool, const LazyItemTable* table) {
+                                   arrow::MemoryPool* pool, const LazyItemTable* table, StopCheck* stop) {
   PILUM_RETURN_NOT_OK(CheckKeyBits(indices));
   if (v.count != indices.count) return BadBytes("{} keys for {} slots", indices.count, v.count);
   PILUM_RETURN_NOT_OK(CheckKeys(indices, items.count, v));
   if (items.kind == DataBlock::Kind::kFixedSizeList) {
     if (items.count == 0 && indices.count > 0) return BadBytes("a dictionary of no lists");
-    return GatherLists(KeysOf(indices, items.count), items, pool);
+    return GatherLists(KeysOf(indices, items.count), items, pool, stop);
   }
   if (items.count == 0 && indices.count > 0) {  // all null: one empty value for all to point at
     DataBlock one = items;
@@ -401,14 +423,14 @@ Result<DataBlock> GatherDictionary(const DataBlock& indices, const DataBlock& it
     std::memset(data->mutable_data(), 0, value_bytes);
     one.offsets = std::move(offsets);
     one.data = std::move(data);
-    return GatherDictionary(indices, one, v, pool);
+    return GatherDictionary(indices, one, v, pool, nullptr, stop);
   }
-  if (const ItemTable* t = table ? table->For(items, indices.count) : nullptr) return t->Gather(indices, pool);
+  if (const ItemTable* t = table ? table->For(items, indices.count) : nullptr) return t->Gather(indices, pool, stop);
   switch (indices.bits) {
-    case 8: return GatherBy<uint8_t>(indices, items, pool);
-    case 16: return GatherBy<uint16_t>(indices, items, pool);
-    case 32: return GatherBy<uint32_t>(indices, items, pool);
-    default: return GatherBy<uint64_t>(indices, items, pool);
+    case 8: return GatherBy<uint8_t>(indices, items, pool, stop);
+    case 16: return GatherBy<uint16_t>(indices, items, pool, stop);
+    case 32: return GatherBy<uint32_t>(indices, items, pool, stop);
+    default: return GatherBy<uint64_t>(indices, items, pool, stop);
   }
 }
 

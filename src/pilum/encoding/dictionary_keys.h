@@ -8,6 +8,7 @@
 
 #include "pilum/encoding/codec/codec.h"
 #include "pilum/encoding/rep_def.h"
+#include "pilum/encoding/stop_check.h"
 
 namespace pilum {
 
@@ -23,7 +24,8 @@ class ItemTable {
   // nullptr where the items are not such, or take more room than stays near the processor (or than there is).
   static std::unique_ptr<const ItemTable> Make(const codec::DataBlock& items, arrow::MemoryPool* pool);
   // The items of `keys`, which were checked, as a block of their bytes.
-  Result<codec::DataBlock> Gather(const codec::DataBlock& keys, arrow::MemoryPool* pool) const;
+  Result<codec::DataBlock> Gather(const codec::DataBlock& keys, arrow::MemoryPool* pool,
+                                  StopCheck* stop = nullptr) const;
 
  private:
   bool wide_ = false, equal_ = false, alike_ = false;  // 64-bit offsets; items of one length; of lengths not far apart
@@ -41,9 +43,10 @@ class LazyItemTable {
   mutable std::unique_ptr<const ItemTable> table_;
 };
 
-// `items` at `indices` (8 to 64 bits) as a plain block. `table`: of these items, or null.
+// `items` at `indices` (8 to 64 bits) as a plain block. `table`: of these items, or null. `stop`, unless
+// it is null, is asked now and then.
 Result<codec::DataBlock> GatherDictionary(const codec::DataBlock& indices, const codec::DataBlock& items,
                                           const Validity& validity, arrow::MemoryPool* pool,
-                                          const LazyItemTable* table = nullptr);
+                                          const LazyItemTable* table = nullptr, StopCheck* stop = nullptr);
 
 }  // namespace pilum

@@ -1,6 +1,8 @@
 // Batches keep their byte limit whatever rows are like, memory in flight is bounded, and reads stop when they are told.
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <ctime>
 
 #include <arrow/api.h>
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include "pilum/file/batch_bytes.h"
 #include "pilum/file/file_reader.h"
 #include "pilum/file/file_writer.h"
+#include "pilum/file/take_stream.h"
 #include "tests/support/hand_made_file.h"
 
 namespace pilum {
@@ -155,6 +158,47 @@ TEST(BatchLimits, Dictionaries) {
   EXPECT_LT(out.batches, 400u);
 }
 
+// A take holds no more than its budget, however large rows are and however often one is asked for.
+TEST(BatchLimits, TakesKeepWithinABudget) {
+  uint64_t state = 1;
+  arrow::StringBuilder texts;
+  auto items = std::make_shared<arrow::Int32Builder>();
+  arrow::ListBuilder lists(arrow::default_memory_pool(), items);
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(texts.Append(Noise(i % 20 == 0 ? 200'000 : 50'000, &state)).ok());
+    ASSERT_TRUE(lists.Append().ok());
+    for (int k = 0; k < (i % 20 == 3 ? 20'000 : 3); ++k) ASSERT_TRUE(items->Append(k).ok());
+  }
+  std::vector<uint64_t> rows;
+  for (uint64_t i = 0; i < 300; ++i) rows.push_back(i % 2 ? 3 : (i * 77 + 5) % 200);
+  const arrow::ArrayVector arrays{*texts.Finish(), *lists.Finish()};
+  for (FileVersion version : {FileVersion::kV2_0, FileVersion::kV2_2}) {
+    for (const auto& array : arrays) {
+      SCOPED_TRACE(array->type()->ToString());
+      const BufferPtr file = Written(Column(array), {.version = version});
+      constexpr uint64_t kBudget = 4 << 20;
+      arrow::ProxyMemoryPool pool(arrow::default_memory_pool());
+      ReadContext ctx;
+      ctx.pool = &pool;
+      auto reader = *FileReader::Open(MakeMemorySource("t.lance", file), ctx);
+      TakeStream stream(*reader, std::nullopt, rows, kBudget, ctx);
+      size_t at = 0, batches = 0;
+      while (auto batch = stream.Next().ValueOrDie()) {
+        ++batches;
+        for (int64_t i = 0; i < batch->num_rows(); ++i, ++at) {
+          ASSERT_TRUE(batch->column(0)->Slice(i, 1)->Equals(array->Slice(static_cast<int64_t>(rows[at]), 1))) << at;
+        }
+      }
+      EXPECT_EQ(at, rows.size());
+      EXPECT_GT(batches, 3u);
+      EXPECT_LE(pool.max_memory(), static_cast<int64_t>(2 * kBudget));  // a batch given out, and the next one's
+      auto table = reader->Take(std::nullopt, rows, ctx).ValueOrDie();
+      EXPECT_EQ(table->num_rows(), static_cast<int64_t>(rows.size()));
+      EXPECT_EQ(table->column(0)->num_chunks(), 1);
+    }
+  }
+}
+
 TEST(BatchLimits, PagesOfATrillionRows) {
   testing::HandMadeFile file({"a", "b"}, {uint64_t{1} << 40}, uint64_t{1} << 40);
   ReadContext ctx;
@@ -171,49 +215,150 @@ TEST(BatchLimits, PagesOfATrillionRows) {
   }
 }
 
-// A source that asks for a stop once it has given the bytes of a large page: what notices is inside of that page.
+// What this thread has worked so far.
+double CpuMillis() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
+}
+
+// Asks for a stop once something large is allocated, which a decoder then fills: what notices is inside of a page.
 class StoppingPool : public arrow::ProxyMemoryPool {
  public:
-  StoppingPool(std::stop_source* stop, int64_t from)
-      : ProxyMemoryPool(arrow::default_memory_pool()), stop_(stop), from_(from) {}
+  explicit StoppingPool(int64_t from) : ProxyMemoryPool(arrow::default_memory_pool()), from_(from) {}
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
-    if (size >= from_) stop_->request_stop();
+    Look(size);
     return ProxyMemoryPool::Allocate(size, alignment, out);
   }
   arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t** ptr) override {
-    if (new_size >= from_) stop_->request_stop();
+    Look(new_size);
     return ProxyMemoryPool::Reallocate(old_size, new_size, alignment, ptr);
   }
+  std::stop_token token() const { return stop_.get_token(); }
+  double stopped_at() const { return stopped_at_; }  // CpuMillis
 
  private:
-  std::stop_source* stop_;
+  void Look(int64_t size) {
+    if (size < from_ || stop_.stop_requested()) return;
+    stop_.request_stop();
+    stopped_at_ = CpuMillis();
+  }
+  std::stop_source stop_;
+  double stopped_at_ = 0;
   int64_t from_;
 };
 
-TEST(Stopping, InsideALargePage) {
+struct LargePage {
+  std::string name;
+  TablePtr table;
+  FileVersion version;
+  int64_t from;  // bytes of what is decoded, and more than any of what comes before
+};
+
+// `scale`: how many times 16 MiB or so.
+std::vector<LargePage> LargePages(int64_t scale) {
   uint64_t state = 1;
-  arrow::Int64Builder ints;
-  for (int i = 0; i < 2'000'000; ++i) {
+  auto next = [&] {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    ASSERT_TRUE(ints.Append(static_cast<int64_t>(state >> 40)).ok());  // 24 bits: far fewer bytes in the file
+    return state;
+  };
+  const int64_t n = scale * 2'000'000;
+  arrow::Int64Builder ints;
+  auto items = std::make_shared<arrow::Int64Builder>(), members = std::make_shared<arrow::Int64Builder>();
+  arrow::ListBuilder lists(arrow::default_memory_pool(), items);
+  auto record = arrow::struct_({arrow::field("x", arrow::int64())});
+  auto structs = std::make_shared<arrow::StructBuilder>(record, arrow::default_memory_pool(),
+                                                        std::vector<std::shared_ptr<arrow::ArrayBuilder>>{members});
+  arrow::ListBuilder deep(arrow::default_memory_pool(), structs);
+  arrow::StringBuilder words, sentences, texts, mostly_null;
+  const std::string filler = Noise(1 << 16, &state);
+  auto piece = [&](uint64_t at, uint64_t size) {
+    return std::string_view(filler).substr(at % (filler.size() - size), size);
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    const auto value = static_cast<int64_t>(next() >> 40);  // 24 bits: far fewer bytes in the file
+    ARROW_UNUSED(ints.Append(value));
+    if (i % 7 == 0) ARROW_UNUSED(lists.Append());
+    ARROW_UNUSED(items->Append(value));
+    if (i % 7 == 0) ARROW_UNUSED(deep.Append());
+    ARROW_UNUSED(structs->Append());
+    ARROW_UNUSED(i % 5 == 0 ? members->AppendNull() : members->Append(value));
+    ARROW_UNUSED(words.Append(piece(value % 300 * 20, 20)));
   }
-  ReadContext plain;
-  for (const TablePtr& table : {Column(*ints.Finish())}) {
-    const BufferPtr file = Written(table, {.page_bytes = uint64_t{1} << 30});
-    SCOPED_TRACE((*FileReader::Open(MakeMemorySource("t.lance", file), plain))->Columns()[0].pages[0].layout);
-    std::stop_source stop;
-    StoppingPool pool(&stop, 8 << 20);  // what is decoded, not what is fetched
-    ReadContext ctx;
-    ctx.pool = &pool;
-    ctx.stop = stop.get_token();
-    auto reader = *FileReader::Open(MakeMemorySource("t.lance", file), ctx);
-    auto stream = *reader->Read(std::nullopt, RowSet::All(reader->num_rows()),
-                                {.rows = uint64_t{1} << 30, .bytes = uint64_t{1} << 40}, ctx);
-    auto got = stream->Next();
-    ASSERT_TRUE(stop.stop_requested());
-    EXPECT_EQ(KindOf(got.status()), ErrorKind::kCancelled) << got.status().ToString();
-    EXPECT_NE(got.status().message().find("t.lance: 0 rows given out, "), std::string::npos) << got.status().message();
+  for (int64_t i = 0; i < n / 8; ++i) ARROW_UNUSED(sentences.Append(piece(next() % 300 * 100, 100)));
+  for (int64_t i = 0; i < n / 50; ++i) ARROW_UNUSED(texts.Append(piece(next(), 400 + next() % 100)));
+  const auto fsst = arrow::key_value_metadata({"lance-encoding:compression"}, {"fsst"});
+  const auto zstd = arrow::key_value_metadata({"lance-encoding:compression"}, {"zstd"});
+  const auto all_ints = *ints.Finish(), all_words = *words.Finish(), all_sentences = *sentences.Finish(),
+             all_texts = *texts.Finish();
+  const auto all_lists = *lists.Finish(), all_deep = *deep.Finish();
+  const FileVersion v20 = FileVersion::kV2_0, v22 = FileVersion::kV2_2;
+  const int64_t most = scale * (8 << 20);
+  return {{"ints", Column(all_ints), v22, most},
+          {"lists", Column(all_lists), v22, most},
+          {"lists of structs", Column(all_deep), v22, most},
+          {"words of a dictionary", Column(all_words), v22, 3 * most},
+          {"long words of a dictionary", Column(all_sentences), v22, 2 * most},
+          {"zipped texts", Column(all_texts), v22, most},
+          {"2.0 ints", Column(all_ints), v20, most},
+          {"2.0 ints compressed", Column(all_ints, zstd), v20, most},
+          {"2.0 lists", Column(all_lists), v20, most},
+          {"2.0 words of a dictionary", Column(all_words), v20, 3 * most},
+          {"2.0 texts", Column(all_texts), v20, most},
+          {"2.0 texts with symbols", Column(all_texts, fsst), v20, most},
+          {"2.0 texts compressed", Column(all_texts, zstd), v20, most}};
+}
+
+// The status of a read of the whole page that is stopped while it is decoded, and how long it worked on, in milliseconds.
+Status StoppedRead(const LargePage& page, double* went_on) {
+  const BufferPtr file = Written(page.table, {.version = page.version, .page_bytes = uint64_t{1} << 30});
+  StoppingPool pool(page.from);
+  ReadContext ctx;
+  ctx.pool = &pool;
+  ctx.stop = pool.token();
+  auto reader = *FileReader::Open(MakeMemorySource("t.lance", file), ctx);
+  auto stream = *reader->Read(std::nullopt, RowSet::All(reader->num_rows()),
+                              {.rows = uint64_t{1} << 30, .bytes = uint64_t{1} << 40}, ctx);
+  const Status st = stream->Next().status();
+  *went_on = CpuMillis() - pool.stopped_at();
+  EXPECT_TRUE(pool.token().stop_requested()) << reader->Columns()[0].pages[0].layout;
+  return st;
+}
+
+TEST(Stopping, InsideALargePage) {
+  for (const LargePage& page : LargePages(1)) {
+    SCOPED_TRACE(page.name);
+    double went_on = 0;
+    const Status st = StoppedRead(page, &went_on);
+    EXPECT_EQ(KindOf(st), ErrorKind::kCancelled) << st.ToString();
+    EXPECT_NE(st.message().find("t.lance: 0 rows given out, "), std::string::npos) << st.message();
   }
+}
+
+// Run by hand, of a build with optimisation (--gtest_also_run_disabled_tests): pages of 128 MiB and more.
+TEST(Stopping, DISABLED_WithinFiftyMilliseconds) {
+  for (const LargePage& page : LargePages(8)) {
+    double went_on = 0;
+    EXPECT_EQ(KindOf(StoppedRead(page, &went_on)), ErrorKind::kCancelled) << page.name;
+    std::printf("%-32s %7.2f ms\n", page.name.c_str(), went_on);
+    EXPECT_LT(went_on, 50) << page.name;
+  }
+}
+
+TEST(Stopping, InsideATake) {
+  uint64_t state = 1;
+  arrow::StringBuilder texts;
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(texts.Append(Noise(8000, &state)).ok());
+  StoppingPool pool(8 << 20);
+  ReadContext ctx;
+  ctx.pool = &pool;
+  ctx.stop = pool.token();
+  auto reader = *FileReader::Open(MakeMemorySource("t.lance", Written(Column(*texts.Finish()))), ctx);
+  std::vector<uint64_t> rows(3000);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  const Status st = reader->TakeBatch(std::nullopt, rows, ctx).status();
+  EXPECT_EQ(KindOf(st), ErrorKind::kCancelled) << st.ToString();
+  EXPECT_TRUE(reader->TakeBatch(std::nullopt, std::span(rows).first(10), ReadContext()).ok());
 }
 
 TEST(Stopping, SaysWhatHadBeenRead) {

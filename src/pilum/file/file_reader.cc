@@ -18,6 +18,7 @@
 #include "pilum/file/projection.h"
 #include "pilum/file/scan.h"
 #include "pilum/file/take.h"
+#include "pilum/file/take_stream.h"
 #include "pilum/file/unit.h"
 
 namespace pilum {
@@ -84,8 +85,8 @@ class Reader : public FileReader {
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> TakeBatch(const std::optional<std::vector<FieldPath>>& columns,
-                                                        std::span<const uint64_t> rows,
-                                                        const ReadContext& given) const override {
+                                                        std::span<const uint64_t> rows, const ReadContext& given,
+                                                        uint64_t most_bytes) const override {
     for (uint64_t row : rows) {
       if (row >= num_rows())
         return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, num_rows());
@@ -101,7 +102,7 @@ class Reader : public FileReader {
     }
     ReadContext ctx = given;
     PILUM_RETURN_NOT_OK(ctx.Check());
-    auto arrays = taker_.Take(*projection, rows, ctx);
+    auto arrays = taker_.Take(*projection, rows, ctx, most_bytes);
     if (!arrays.ok()) return Named(arrays.status());
     for (int i : projection->outputs) out.push_back((*arrays)[static_cast<size_t>(i)]);
     return arrow::RecordBatch::Make(projection->schema, static_cast<int64_t>(rows.size()), std::move(out));
@@ -248,7 +249,8 @@ Result<std::shared_ptr<arrow::Array>> OneChunk(const arrow::ArrayVector& chunks,
   return arrow::Concatenate(chunks, pool);
 }
 
-Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(BatchStream* stream) {
+template <typename Stream>
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(Stream* stream) {
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   while (true) {
     PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
@@ -283,13 +285,9 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
 Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,
                                                        const std::vector<uint64_t>& rows,
                                                        const ReadContext& ctx) const {
-  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
-  for (size_t at = 0; at < rows.size() || at == 0; at += kTakeRows) {
-    std::span<const uint64_t> piece(rows.data() + at, std::min<size_t>(kTakeRows, rows.size() - at));
-    PILUM_ASSIGN_OR_RETURN(auto batch, TakeBatch(columns, piece, ctx));
-    batches.push_back(std::move(batch));
-  }
-  const auto& schema = batches[0]->schema();
+  PILUM_ASSIGN_OR_RETURN(auto schema, ProjectedSchema(columns));
+  TakeStream stream(*this, columns, rows, kTakeBytes, ctx);
+  PILUM_ASSIGN_OR_RETURN(auto batches, Drain(&stream));
   std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
   for (int i = 0; i < schema->num_fields(); ++i) {
     arrow::ArrayVector chunks;

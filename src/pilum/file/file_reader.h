@@ -86,12 +86,15 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
 
   // Rows in the caller's order, duplicates kept, as one batch: by address where the pages allow, without decoding what
   // lies around them. For few rows (kTakeRows); a large part of a file is read sooner with Read. kMemory where one array
-  // cannot hold them.
+  // cannot hold them, or where several rows would need more than about `most_bytes` beside what the context's pool
+  // gives. Takes of any size within a budget: file/take_stream.h.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> TakeBatch(const std::optional<std::vector<FieldPath>>& columns,
-                                                                std::span<const uint64_t> rows,
-                                                                const ReadContext& ctx) const = 0;
+                                                                std::span<const uint64_t> rows, const ReadContext& ctx,
+                                                                uint64_t most_bytes = UINT64_MAX) const = 0;
   static constexpr uint64_t kTakeRows = 4096;
-  // Rows in the caller's order, duplicates kept, as one table of one chunk a column.
+  static constexpr uint64_t kTakeBytes = 96 << 20;
+  // Rows in the caller's order, duplicates kept, as one table of one chunk a column. The table aside, no more than
+  // kTakeBytes are held.
   Result<std::shared_ptr<arrow::Table>> Take(const std::optional<std::vector<FieldPath>>& columns,
                                              const std::vector<uint64_t>& rows, const ReadContext& ctx) const;
   Result<std::shared_ptr<arrow::Table>> ReadTable(const std::optional<std::vector<FieldPath>>& columns,

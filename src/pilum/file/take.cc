@@ -26,8 +26,8 @@ constexpr uint64_t kMapFromCells = 64;
 class Gather {
  public:
   Gather(const OpenFile& file, std::span<const uint64_t> rows, const uint8_t* map, ExtentCache* extents,
-         ReadContext& ctx)
-      : file_(file), rows_(rows), map_(map), extents_(extents), ctx_(ctx) {}
+         uint64_t most_bytes, ReadContext& ctx)
+      : file_(file), rows_(rows), map_(map), extents_(extents), most_bytes_(most_bytes), ctx_(ctx) {}
 
   // False: some page of `leaf` is not addressable.
   bool Add(const LeafTaker* leaf) {
@@ -58,7 +58,7 @@ class Gather {
   // The next leaf, in the order they were added.
   Result<ArrayPtr> Next() {
     PILUM_RETURN_NOT_OK(ctx_.Check());
-    return leaves_[next_++].Finish(ctx_);
+    return leaves_[next_++].Finish(ctx_, most_bytes_);
   }
 
  private:
@@ -74,6 +74,11 @@ class Gather {
     }
     if (ranges.empty()) return Status::OK();
     PILUM_RETURN_NOT_OK(ctx_.Check());
+    uint64_t bytes = 0;
+    for (const ByteRange& r : ranges) bytes += r.size;  // each lies in the file
+    if (bytes > most_bytes_ && rows_.size() > 1)
+      return MakeError(ErrorKind::kMemory,
+                       fmt::format("{} rows take {} bytes to fetch; take fewer at a time", rows_.size(), bytes));
     auto place = [&](size_t i) {
       size_t leaf = 0;
       while (leaf + 1 < counts.size() && i >= counts[leaf]) i -= counts[leaf++];
@@ -93,6 +98,7 @@ class Gather {
   std::span<const uint64_t> rows_;
   const uint8_t* map_;
   ExtentCache* extents_;  // null: of a local file
+  const uint64_t most_bytes_;
   ReadContext& ctx_;
   std::vector<LeafTake> leaves_;
   size_t next_ = 0;
@@ -165,14 +171,14 @@ const uint8_t* FileTaker::MapFor(size_t cells, const ReadContext& ctx) const {
 }
 
 Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std::span<const uint64_t> rows,
-                                              ReadContext& ctx) const {
+                                              ReadContext& ctx, uint64_t most_bytes) const {
   std::vector<ArrayPtr> out(projection.reads.size());
   size_t num_leaves = 0;
   for (const ReadField& field : projection.reads) num_leaves += field.leaves.size();
   const uint8_t* map = MapFor(rows.size() * num_leaves, ctx);
   std::optional<ExtentCache> extents;
   if (!map && file_->source->cost().remote) extents.emplace(*file_, WholePages(*file_, projection, rows), 0, ctx);
-  Gather gather(*file_, rows, map, extents ? &*extents : nullptr, ctx);
+  Gather gather(*file_, rows, map, extents ? &*extents : nullptr, most_bytes, ctx);
   Projection others;
   std::vector<size_t> places, other_places;
   for (size_t f = 0; f < projection.reads.size(); ++f) {

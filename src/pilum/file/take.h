@@ -21,9 +21,9 @@ class FileTaker {
   explicit FileTaker(std::shared_ptr<const OpenFile> file);
 
   // One array a ReadField, with one entry for each of `rows` (below the file's num_rows), in their order. Errors have no
-  // file name.
+  // file name. `most_bytes`: as FileReader::TakeBatch.
   Result<std::vector<std::shared_ptr<arrow::Array>>> Take(const Projection& projection, std::span<const uint64_t> rows,
-                                                          ReadContext& ctx) const;
+                                                          ReadContext& ctx, uint64_t most_bytes) const;
 
  private:
   struct Leaf {

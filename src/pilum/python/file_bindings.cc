@@ -12,6 +12,7 @@
 
 #include "pilum/file/file_reader.h"
 #include "pilum/file/file_writer.h"
+#include "pilum/file/take_stream.h"
 #include "pilum/io/object_store.h"
 #include "pilum/python/bindings.h"
 #include "pilum/python/convert.h"
@@ -104,19 +105,12 @@ class PyFileReader : public std::enable_shared_from_this<PyFileReader> {
     Check(CheckFits(file_->name(), *schema_, rows.size()));
     ReadContext ctx = Context();
     arrow::RecordBatchVector batches;
-    uint64_t piece = FileReader::kTakeRows;
-    for (size_t at = 0; at < rows.size() || at == 0;) {
-      const std::span<const uint64_t> now(rows.data() + at, std::min<size_t>(piece, rows.size() - at));
-      auto batch = WithoutGil([&] { return file_->TakeBatch(columns_, now, ctx); });
-      if (!batch.ok() && KindOf(batch.status()) == ErrorKind::kMemory && now.size() > 1) {
-        piece = now.size() / 2;  // more than one array can hold
-        continue;
-      }
-      batches.push_back(Unwrap(std::move(batch)));
+    TakeStream stream(*file_, columns_, rows, FileReader::kTakeBytes, ctx);
+    for (uint64_t taken = 0; taken < rows.size();) {
+      if (taken > 0) CheckSignals();
+      batches.push_back(Unwrap(WithoutGil([&] { return stream.Next(); })));
+      taken += static_cast<uint64_t>(batches.back()->num_rows());
       if (python_schema_ != schema_) batches.back() = WithExtensionTypes(batches.back(), python_schema_);
-      at += now.size();
-      if (now.empty()) break;
-      if (at < rows.size()) CheckSignals();
     }
     return ToPython(Unwrap(arrow::Table::FromRecordBatches(python_schema_, std::move(batches))));
   }

@@ -14,6 +14,7 @@
 #include "pilum/base/status.h"
 #include "pilum/base/types.h"
 #include "pilum/encoding/descriptor.h"
+#include "pilum/encoding/stop_check.h"
 
 namespace pilum::codec {
 
@@ -101,10 +102,11 @@ uint64_t MaxBlockValues(const CodecDesc& desc, Bytes bytes);
 // --- Pieces ---
 // General compression. `expected`: the size where it is known from outside.
 Result<std::shared_ptr<arrow::Buffer>> Decompress(Compression scheme, Bytes in, std::optional<uint64_t> expected,
-                                                  arrow::MemoryPool* pool);
+                                                  arrow::MemoryPool* pool, StopCheck* stop = nullptr);
 Result<uint64_t> DecompressedSize(Compression scheme, Bytes in);
-// Into out[0, size), size from DecompressedSize; out has slack.
-Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size);
+// Into out[0, size), size from DecompressedSize; out has slack. `stop`, unless it is null, is asked now and then (of
+// zstd; LZ4 is soon done).
+Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size, StopCheck* stop = nullptr);
 
 // FastLanes: 1,024 values of `type_bits` (8, 16, 32, 64) at `width` bits, in order, to `out`. `in` holds 128 * width
 // bytes.

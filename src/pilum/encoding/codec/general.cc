@@ -1,5 +1,6 @@
 // general: LZ4 blocks behind a u32 size, zstd frames behind a u64 size (or bare). In a mini-block chunk only the first
 // buffer is compressed.
+#include <algorithm>
 #include <cstring>
 
 #include <lz4.h>
@@ -62,6 +63,27 @@ ZSTD_DCtx* Context() {  // a context is 150 KB: one a thread, reused
   return context.get();
 }
 
+// Frames of more bytes than this are decompressed in pieces, where somebody may want to stop it: a tenth slower.
+constexpr uint64_t kStoppable = 16 << 20, kPiece = 1 << 20;
+
+// What ZSTD_decompressDCtx gives, asking between the pieces. With a context of its own, whose window goes with it.
+Result<size_t> DecompressInPieces(Bytes in, uint8_t* out, uint64_t size, StopCheck* stop) {
+  std::unique_ptr<ZSTD_DCtx, ContextFree> context(ZSTD_createDCtx());
+  ZSTD_inBuffer from{in.data(), in.size(), 0};
+  ZSTD_outBuffer to{out, 0, 0};
+  while (true) {
+    const size_t written = to.pos, read = from.pos;
+    to.size = std::min<uint64_t>(size, to.pos + kPiece);
+    const size_t left = ZSTD_decompressStream(context.get(), &to, &from);
+    if (ZSTD_isError(left)) break;
+    if (left == 0 && from.pos == from.size) return to.pos;
+    if (to.pos == written && from.pos == read) break;
+    PILUM_RETURN_NOT_OK(stop->After(to.pos - written));
+  }
+  // Broken, or of a larger window than a stream is given: then at once, which says what is wrong.
+  return ZSTD_decompressDCtx(Context(), out, size, in.data(), in.size());
+}
+
 class GeneralDecoder : public ValueDecoder {
  public:
   Status Init(const CodecDesc& desc, const DecodeSpec& spec) {
@@ -108,7 +130,7 @@ Result<uint64_t> DecompressedSize(Compression scheme, Bytes in) {
   return f.size;
 }
 
-Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size) {
+Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size, StopCheck* stop) {
   if (in.empty()) return Status::OK();
   PILUM_ASSIGN_OR_RETURN(Frame f, ParseFrame(scheme, in));
   if (scheme == Compression::kLz4) {
@@ -119,7 +141,12 @@ Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size)
       return BadBytes("an LZ4 block of {} bytes does not decompress to {}", f.body.size(), size);
     return Status::OK();
   }
-  size_t got = ZSTD_decompressDCtx(Context(), out, size, f.body.data(), f.body.size());
+  size_t got = 0;
+  if (stop && size > kStoppable) {
+    PILUM_ASSIGN_OR_RETURN(got, DecompressInPieces(f.body, out, size, stop));
+  } else {
+    got = ZSTD_decompressDCtx(Context(), out, size, f.body.data(), f.body.size());
+  }
   if (ZSTD_isError(got) || got != size) {
     return BadBytes("a zstd frame of {} bytes does not decompress to {}: {}", f.body.size(), size,
                     ZSTD_isError(got) ? ZSTD_getErrorName(got) : "it holds fewer");
@@ -128,11 +155,11 @@ Status DecompressInto(Compression scheme, Bytes in, uint8_t* out, uint64_t size)
 }
 
 Result<std::shared_ptr<arrow::Buffer>> Decompress(Compression scheme, Bytes in, std::optional<uint64_t> expected,
-                                                  arrow::MemoryPool* pool) {
+                                                  arrow::MemoryPool* pool, StopCheck* stop) {
   PILUM_ASSIGN_OR_RETURN(uint64_t size, DecompressedSize(scheme, in));
   if (expected && *expected != size) return BadBytes("compressed bytes hold {} bytes, not {}", size, *expected);
   PILUM_ASSIGN_OR_RETURN(auto out, Allocate(size, pool));
-  PILUM_RETURN_NOT_OK(DecompressInto(scheme, in, out->mutable_data(), size));
+  PILUM_RETURN_NOT_OK(DecompressInto(scheme, in, out->mutable_data(), size, stop));
   return std::shared_ptr<arrow::Buffer>(std::move(out));
 }
 

@@ -339,7 +339,10 @@ Status FullZipRead::DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sin
     rows += rep ? r == max_rep : 1;
     if (def) def[levels->count] = d;
     ++levels->count;
-    if (d > visible) continue;
+    if (d > visible) {
+      PILUM_RETURN_NOT_OK(stop->AfterEvent());
+      continue;
+    }
     ++values_;
     uint64_t size = width;
     if (l.variable_width) {

@@ -71,7 +71,7 @@ class MiniBlockRead : public PageRead {
   Status DecodeFlat(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
   Status AppendFlatLevels(const ChunkView& chunk, std::span<const RowRange> ranges, Levels* levels);
   template <typename Append>
-  Status EachListChunk(const Append& append) const;
+  Status EachListChunk(const Append& append, StopCheck* stop) const;
   Status DecodePlainLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx);
   Result<std::shared_ptr<arrow::Array>> FinishLists(std::shared_ptr<arrow::ArrayData> leaf, uint64_t decoded,
                                                     ReadContext& ctx) const;
@@ -264,8 +264,9 @@ Result<std::shared_ptr<arrow::ArrayData>> MiniBlockRead::MakeLeafArray(codec::Da
   PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(page_.plan(), levels, ctx.memory_pool()));
   if (prelude_->dictionary) return MakeDictionary(page_.leaf_type(), std::move(block), prelude_->dictionary, validity);
   if (layout().dictionary) {
+    StopCheck stop(ctx);
     PILUM_ASSIGN_OR_RETURN(
-        block, GatherDictionary(block, prelude_->items, validity, ctx.memory_pool(), &prelude_->item_table));
+        block, GatherDictionary(block, prelude_->items, validity, ctx.memory_pool(), &prelude_->item_table, &stop));
   }
   return MakeLeaf(page_.leaf_type(), std::move(block), validity, ctx.memory_pool());
 }
@@ -338,10 +339,11 @@ Status MiniBlockRead::AppendFlatLevels(const ChunkView& c, std::span<const RowRa
 
 // `append` each chunk, with the number of rows that started before it, which it moves on.
 template <typename Append>
-Status MiniBlockRead::EachListChunk(const Append& append) const {
+Status MiniBlockRead::EachListChunk(const Append& append, StopCheck* stop) const {
   uint64_t row = 0;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     const ChunkView& c = chunks_[i];
+    PILUM_RETURN_NOT_OK(stop->After(kChunkWork + (c.num_levels + c.num_values) * 8));
     if (i == 0 || chunks_[i - 1].run != c.run) row = runs_[c.run].first_row;
     PILUM_RETURN_NOT_OK(InChunk(c, append(c, &row)));
     if ((i + 1 == chunks_.size() || chunks_[i + 1].run != c.run) && row != runs_[c.run].end_row) {
@@ -354,11 +356,13 @@ Status MiniBlockRead::EachListChunk(const Append& append) const {
 // Lists of leaves: levels as bitmaps throughout. `levels` becomes those of the items.
 Status MiniBlockRead::DecodePlainLists(codec::ValueDecoder* values, Levels* levels, ReadContext& ctx) {
   list_levels_.emplace(page_.plan(), &*layout().rep_codec, layout().def_codec ? &*layout().def_codec : nullptr);
-  PILUM_RETURN_NOT_OK(EachListChunk([&](const ChunkView& c, uint64_t* row) {
+  StopCheck stop(ctx);
+  auto append = [&](const ChunkView& c, uint64_t* row) {
     PILUM_RETURN_NOT_OK(
         list_levels_->AppendChunk(c.rep, c.def, c.num_levels, c.num_values, rows_.ranges(), row, &ranges_));
     return ranges_.empty() ? Status::OK() : values->Append(ValuesOf(c), c.num_values, ranges_);
-  }));
+  };
+  PILUM_RETURN_NOT_OK(EachListChunk(append, &stop));
   PILUM_ASSIGN_OR_RETURN(Validity items, list_levels_->LeafValidity(ctx.memory_pool()));
   levels->bitmap = true;
   levels->count = items.count;
@@ -380,7 +384,9 @@ Status MiniBlockRead::DecodeLists(codec::ValueDecoder* values, Levels* levels, R
   for (const ChunkView& c : chunks_) events += c.num_levels;
   PILUM_RETURN_NOT_OK(levels->rep.Reserve(events, ctx.memory_pool()));
   if (layout().def_codec) PILUM_RETURN_NOT_OK(levels->def.Reserve(events, ctx.memory_pool()));
-  return EachListChunk([&](const ChunkView& c, uint64_t* row) { return AppendListChunk(c, row, values, levels); });
+  StopCheck stop(ctx);
+  return EachListChunk([&](const ChunkView& c, uint64_t* row) { return AppendListChunk(c, row, values, levels); },
+                       &stop);
 }
 
 Status MiniBlockRead::AppendListChunk(const ChunkView& c, uint64_t* row, codec::ValueDecoder* values, Levels* levels) {

@@ -12,24 +12,9 @@
 #include "pilum/encoding/leaf_array.h"
 #include "pilum/encoding/page.h"
 #include "pilum/encoding/rep_def.h"
+#include "pilum/encoding/stop_check.h"
 
 namespace pilum {
-
-// Inside a page: asks after each megabyte or so of work whether the read must stop.
-class StopCheck {
- public:
-  explicit StopCheck(const ReadContext& ctx) : ctx_(ctx) {}
-  Status After(uint64_t bytes) {
-    done_ += bytes + 64;  // work without bytes is work too
-    if (done_ < (1 << 20)) return Status::OK();
-    done_ = 0;
-    return ctx_.Check();
-  }
-
- private:
-  const ReadContext& ctx_;
-  uint64_t done_ = 0;
-};
 
 struct PageContext {
   PageInfo info;

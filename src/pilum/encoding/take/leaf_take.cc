@@ -16,6 +16,9 @@ using take::Place;
 
 namespace {
 
+// Work between two looks at whether the take must stop: rows with lists, and values.
+constexpr size_t kListsAtOnce = 256, kCellsAtOnce = 16 * 1024;
+
 bool ShapeIsAddressable(const LeafColumn& column) {
   if (column.is_blob || column.is_packed || column.is_blob_v2) return false;
   for (const ShapeLayer& layer : column.layers) {
@@ -212,16 +215,44 @@ void LeafTake::Count(ByteRange range) {
   last_ = range;
 }
 
-Status LeafTake::ReadCells() {
+Status LeafTake::ReadCells(StopCheck* stop) {
+  const size_t most = leaf_->plan().has_lists() ? kListsAtOnce : SIZE_MAX;
   for (Run& run : runs_) {
     run.first_cell = cells_.cells.size();
-    std::span<const Place> rows(places_.data() + run.begin, run.end - run.begin);
-    PILUM_RETURN_NOT_OK(InPage(run, run.taker->AddCells(rows, &cells_)));
+    for (size_t i = run.begin; i < run.end;) {
+      const size_t n = std::min(most, run.end - i), before = cells_.cells.size();
+      PILUM_RETURN_NOT_OK(InPage(run, run.taker->AddCells({places_.data() + i, n}, &cells_)));
+      PILUM_RETURN_NOT_OK(stop->After((cells_.cells.size() - before) * sizeof(take::Cell)));
+      i += n;
+      const uint64_t held = cells_.cells.size() * sizeof(take::Cell) + cells_.events * 4;
+      if (held > most_bytes_ && places_.size() > 1) {
+        return MakeError(ErrorKind::kMemory,
+                         fmt::format("column '{}': {} of {} rows hold {} items; take fewer rows at a time",
+                                     column().name, i, places_.size(), cells_.cells.size()));
+      }
+    }
   }
   return Status::OK();
 }
 
-Result<codec::DataBlock> LeafTake::ReadValues(arrow::MemoryPool* pool) {
+// In pieces of many values or of a few large ones. (A value of a mini-block page names its chunk, which is small.)
+Status LeafTake::AddValues(const Run& run, std::span<const take::Cell> cells, take::ValueOut* out, StopCheck* stop) {
+  constexpr uint64_t kPieceBytes = 1 << 20;
+  const bool any_size = run.taker->page().layout().kind == LayoutKind::kFullZip;
+  while (!cells.empty()) {
+    size_t n = any_size ? 0 : std::min(kCellsAtOnce, cells.size());
+    uint64_t bytes = n * 16;
+    if (any_size) {
+      while (n < cells.size() && n < kCellsAtOnce && bytes < kPieceBytes) bytes += cells[n++].size + 16;
+    }
+    PILUM_RETURN_NOT_OK(InPage(run, run.taker->AddValues(cells.first(n), &cells_, out)));
+    PILUM_RETURN_NOT_OK(stop->After(bytes));
+    cells = cells.subspan(n);
+  }
+  return Status::OK();
+}
+
+Result<codec::DataBlock> LeafTake::ReadValues(arrow::MemoryPool* pool, StopCheck* stop) {
   const arrow::DataType& type = *leaf_->column().leaf->type();
   const uint64_t count = cells_.cells.size();
   auto cells_of = [&](size_t r) {
@@ -246,7 +277,7 @@ Result<codec::DataBlock> LeafTake::ReadValues(arrow::MemoryPool* pool) {
     out.fixed = fixed->mutable_data();
   }
   for (size_t r = 0; r < runs_.size(); ++r) {
-    PILUM_RETURN_NOT_OK(InPage(runs_[r], runs_[r].taker->AddValues(cells_of(r), &cells_, &out)));
+    PILUM_RETURN_NOT_OK(AddValues(runs_[r], cells_of(r), &out, stop));
   }
   if (out.variable) return out.strings.Finish();
   block.count = count;
@@ -255,8 +286,9 @@ Result<codec::DataBlock> LeafTake::ReadValues(arrow::MemoryPool* pool) {
   return block;
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> LeafTake::MakeLeafArray(const Levels& levels, arrow::MemoryPool* pool) {
-  PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, ReadValues(pool));
+Result<std::shared_ptr<arrow::ArrayData>> LeafTake::MakeLeafArray(const Levels& levels, arrow::MemoryPool* pool,
+                                                                  StopCheck* stop) {
+  PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, ReadValues(pool, stop));
   PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(leaf_->plan(), levels, pool));
   const auto& type = leaf_->column().leaf->type();
   if (StorageType(*type).id() == arrow::Type::DICTIONARY) {
@@ -265,9 +297,11 @@ Result<std::shared_ptr<arrow::ArrayData>> LeafTake::MakeLeafArray(const Levels& 
   return MakeLeaf(type, std::move(block), validity, pool);
 }
 
-Result<std::shared_ptr<arrow::Array>> LeafTake::Finish(ReadContext& ctx) {
+Result<std::shared_ptr<arrow::Array>> LeafTake::Finish(ReadContext& ctx, uint64_t most_bytes) {
   arrow::MemoryPool* pool = ctx.memory_pool();
-  PILUM_RETURN_NOT_OK(ReadCells());
+  StopCheck stop(ctx);
+  most_bytes_ = most_bytes;
+  PILUM_RETURN_NOT_OK(ReadCells(&stop));
   Levels levels;
   levels.count = cells_.events;
   if (leaf_->plan().has_lists()) {
@@ -280,7 +314,7 @@ Result<std::shared_ptr<arrow::Array>> LeafTake::Finish(ReadContext& ctx) {
     if (levels.count) std::memcpy(levels.def.data(), cells_.def.data(), levels.count * 2);
   }
   const uint64_t values = cells_.cells.size();
-  PILUM_ASSIGN_OR_RETURN(auto leaf, runs_[0].taker->page().InPage(MakeLeafArray(levels, pool)));
+  PILUM_ASSIGN_OR_RETURN(auto leaf, runs_[0].taker->page().InPage(MakeLeafArray(levels, pool, &stop)));
   auto array = FinishRead(runs_[0].taker->page(), leaf_->plan(), std::move(levels), places_.size(), std::move(leaf),
                           values, ctx);
   held_.clear();

@@ -64,8 +64,9 @@ class LeafTake {
   Status AskData(std::vector<ByteRange>* ranges);
   Status GiveData(std::span<const BufferPtr> fetched);
   // One entry a row, in their order, of type PathField(column)->type(). Counts decoded values; with `map`, also the
-  // ranges that were read (io/byte_source.h, Mapped).
-  Result<std::shared_ptr<arrow::Array>> Finish(ReadContext& ctx);
+  // ranges that were read (io/byte_source.h, Mapped). `most_bytes`: kMemory where the take would hold more beside the
+  // context's pool.
+  Result<std::shared_ptr<arrow::Array>> Finish(ReadContext& ctx, uint64_t most_bytes = UINT64_MAX);
 
  private:
   struct Run {  // rows [begin, end) of the take lie in one page
@@ -75,9 +76,11 @@ class LeafTake {
   };
   Status InPage(const Run& run, const Status& status) const;
   void Count(ByteRange range);
-  Status ReadCells();
-  Result<codec::DataBlock> ReadValues(arrow::MemoryPool* pool);
-  Result<std::shared_ptr<arrow::ArrayData>> MakeLeafArray(const Levels& levels, arrow::MemoryPool* pool);
+  Status ReadCells(StopCheck* stop);
+  Status AddValues(const Run& run, std::span<const take::Cell> cells, take::ValueOut* out, StopCheck* stop);
+  Result<codec::DataBlock> ReadValues(arrow::MemoryPool* pool, StopCheck* stop);
+  Result<std::shared_ptr<arrow::ArrayData>> MakeLeafArray(const Levels& levels, arrow::MemoryPool* pool,
+                                                          StopCheck* stop);
 
   const LeafTaker* leaf_ = nullptr;
   const uint8_t* map_ = nullptr;
@@ -88,7 +91,7 @@ class LeafTake {
   std::vector<BufferPtr> held_;
   take::Cells cells_;
   ByteRange last_;
-  uint64_t requests_ = 0, bytes_ = 0;
+  uint64_t requests_ = 0, bytes_ = 0, most_bytes_ = UINT64_MAX;
 };
 
 }  // namespace pilum

@@ -30,15 +30,15 @@ Result<ByteRange> BufferOf(const ArrayDesc& desc, const NodeContext& context) {
 }
 
 Result<BufferPtr> Compressed::Decompress(const std::vector<BufferPtr>& fetched, uint64_t least, uint64_t most,
-                                         arrow::MemoryPool* pool) const {
+                                         const Work& work) const {
   if (fetched.size() != 1) return BadBytes("the compressed bytes were not fetched");
   const codec::Bytes in(fetched[0]->data(), static_cast<size_t>(fetched[0]->size()));
   PILUM_ASSIGN_OR_RETURN(uint64_t size, codec::DecompressedSize(scheme, in));
   if (size < least || size > most)
     return BadBytes("compressed bytes hold {}, where {} to {} are needed", size, least, most);
   const bool keep = cache && cache->Takes(size);  // what is kept outlives the read and its pool
-  PILUM_ASSIGN_OR_RETURN(BufferPtr plain,
-                         codec::Decompress(scheme, in, size, keep ? arrow::default_memory_pool() : pool));
+  PILUM_ASSIGN_OR_RETURN(
+      BufferPtr plain, codec::Decompress(scheme, in, size, keep ? arrow::default_memory_pool() : work.pool, work.stop));
   if (keep) cache->Add(stored, plain);
   return plain;
 }

@@ -13,6 +13,7 @@
 #include "pilum/base/row_set.h"
 #include "pilum/encoding/codec/codec.h"
 #include "pilum/encoding/rep_def.h"
+#include "pilum/encoding/stop_check.h"
 #include "pilum/encoding/v2_0/descriptor.h"
 #include "pilum/encoding/v2_0/plain_cache.h"
 
@@ -26,13 +27,21 @@ struct Values {
   std::shared_ptr<arrow::Array> dictionary;  // where the column's type is a dictionary: block holds the keys
 };
 
+// What a read decodes with.
+struct Work {
+  arrow::MemoryPool* pool = nullptr;
+  StopCheck* stop = nullptr;  // null: nobody can stop it
+
+  Status After(uint64_t bytes) const { return stop ? stop->After(bytes) : Status::OK(); }
+};
+
 class ArrayRead {
  public:
   virtual ~ArrayRead() = default;
   // As PageRead::Next: takes the bytes asked for last (none at first), gives the ranges wanted next, or none: ready.
   virtual Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) = 0;
   // Once: one slot a row of the read.
-  virtual Result<Values> Finish(arrow::MemoryPool* pool) = 0;
+  virtual Result<Values> Finish(const Work& work) = 0;
 };
 
 class ArrayNode {
@@ -93,7 +102,7 @@ struct Compressed {
   BufferPtr Cached() const { return cache ? cache->Find(stored) : nullptr; }
   // `fetched`: its bytes. kCorrupt unless they hold `least` to `most` bytes.
   Result<BufferPtr> Decompress(const std::vector<BufferPtr>& fetched, uint64_t least, uint64_t most,
-                               arrow::MemoryPool* pool) const;
+                               const Work& work) const;
 };
 // 8- to 64-bit values, widened.
 Result<std::vector<uint64_t>> ToUint64(const codec::DataBlock& block);

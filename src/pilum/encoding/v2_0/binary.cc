@@ -20,6 +20,7 @@ using codec::DataBlock;
 
 namespace {
 
+constexpr uint64_t kPiece = 4 << 20;    // copied before it is asked whether to stop
 constexpr uint64_t kGuessedRatio = 64;  // most that compressed bytes are guessed to hold, to size units
 
 struct BinaryLayout {
@@ -45,7 +46,7 @@ class BinaryRead : public ArrayRead {
     PILUM_ASSIGN_OR_RETURN(out, offsets_->Next(std::move(fetched)));
     if (!out.empty()) return out;
     asked_bytes_ = true;
-    PILUM_ASSIGN_OR_RETURN(Values ends, offsets_->Finish(arrow::default_memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(Values ends, offsets_->Finish({arrow::default_memory_pool()}));
     offsets_.reset();
     PILUM_ASSIGN_OR_RETURN(auto wide_ends, ToUint64(ends.block));
     PILUM_RETURN_NOT_OK(extents_.Append(wide_ends, rows_, layout_.null_adjustment,
@@ -60,10 +61,10 @@ class BinaryRead : public ArrayRead {
     return out;
   }
 
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
+  Result<Values> Finish(const Work& work) override {
     std::vector<Bytes> runs;
     if (layout_.compressed && extents_.total > 0) {
-      PILUM_RETURN_NOT_OK(Decompress(pool));
+      PILUM_RETURN_NOT_OK(Decompress(work));
       for (const RowRange& r : extents_.ranges) runs.emplace_back(plain_->data() + r.begin, r.size());
     } else {
       for (const BufferPtr& b : bytes_) runs.emplace_back(b->data(), static_cast<size_t>(b->size()));
@@ -72,18 +73,18 @@ class BinaryRead : public ArrayRead {
     for (Bytes run : runs) total += run.size();
     if (total != extents_.total || runs.size() != extents_.ranges.size()) return BadBytes("the bytes were not fetched");
     Values v;
-    PILUM_ASSIGN_OR_RETURN(v.block, layout_.fsst && layout_.fsst->active() ? Decode(runs, pool) : Copy(runs, pool));
-    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(pool));
+    PILUM_ASSIGN_OR_RETURN(v.block, layout_.fsst && layout_.fsst->active() ? Decode(runs, work) : Copy(runs, work));
+    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(work.pool));
     return v;
   }
 
  private:
-  Status Decompress(arrow::MemoryPool* pool) {
+  Status Decompress(const Work& work) {
     const uint64_t end = extents_.ranges.back().end;
     // The adjustment is one more than all bytes: nothing larger is taken at its word.
     const uint64_t most = layout_.null_adjustment > 0 ? layout_.null_adjustment : UINT64_MAX;
     if (!plain_) {
-      PILUM_ASSIGN_OR_RETURN(plain_, layout_.compressed.Decompress(bytes_, end, most, pool));
+      PILUM_ASSIGN_OR_RETURN(plain_, layout_.compressed.Decompress(bytes_, end, most, work));
     } else if (static_cast<uint64_t>(plain_->size()) < end) {
       return BadBytes("compressed bytes hold {}, offsets reach to {}", plain_->size(), end);
     }
@@ -91,17 +92,21 @@ class BinaryRead : public ArrayRead {
     return Status::OK();
   }
 
-  Result<DataBlock> Copy(const std::vector<Bytes>& runs, arrow::MemoryPool* pool) {
+  Result<DataBlock> Copy(const std::vector<Bytes>& runs, const Work& work) {
     DataBlock b;
     b.kind = DataBlock::Kind::kVariable;
     b.count = extents_.lengths.size();
     b.wide = layout_.wide;
-    PILUM_ASSIGN_OR_RETURN(b.offsets, extents_.Offsets(b.wide, pool));
+    PILUM_ASSIGN_OR_RETURN(b.offsets, extents_.Offsets(b.wide, work.pool));
     PILUM_RETURN_NOT_OK(codec::CheckOutput(extents_.total, 8));
-    PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(extents_.total, pool));
+    PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(extents_.total, work.pool));
     uint8_t* out = data->mutable_data();
     for (Bytes run : runs) {
-      std::memcpy(out, run.data(), run.size());
+      for (uint64_t at = 0; at < run.size(); at += kPiece) {
+        const uint64_t size = std::min<uint64_t>(kPiece, run.size() - at);
+        std::memcpy(out + at, run.data() + at, size);
+        PILUM_RETURN_NOT_OK(work.After(size));
+      }
       out += run.size();
     }
     b.data = std::move(data);
@@ -109,9 +114,9 @@ class BinaryRead : public ArrayRead {
   }
 
   // The values of a run lie one behind the other, as many as fill it.
-  Result<DataBlock> Decode(const std::vector<Bytes>& runs, arrow::MemoryPool* pool) {
+  Result<DataBlock> Decode(const std::vector<Bytes>& runs, const Work& work) {
     codec::VariableOut out;
-    PILUM_RETURN_NOT_OK(out.Init(layout_.wide, extents_.lengths.size(), codec::VariableOut::kUnknown, pool));
+    PILUM_RETURN_NOT_OK(out.Init(layout_.wide, extents_.lengths.size(), codec::VariableOut::kUnknown, work.pool));
     size_t run = 0;
     uint64_t at = 0;
     for (uint64_t length : extents_.lengths) {
@@ -125,6 +130,7 @@ class BinaryRead : public ArrayRead {
       PILUM_ASSIGN_OR_RETURN(uint8_t * to, out.Reserve(layout_.fsst->MaxSize(length)));
       PILUM_ASSIGN_OR_RETURN(const uint64_t size, layout_.fsst->Decode(codes, to));
       out.Push(size);
+      PILUM_RETURN_NOT_OK(work.After(size));
     }
     return out.Finish();
   }
@@ -172,7 +178,7 @@ class BlobRead : public ArrayRead {
     PILUM_ASSIGN_OR_RETURN(out, descriptors_->Next(std::move(fetched)));
     if (!out.empty()) return out;
     asked_payloads_ = true;
-    PILUM_ASSIGN_OR_RETURN(Values rows, descriptors_->Finish(arrow::default_memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(Values rows, descriptors_->Finish({arrow::default_memory_pool()}));
     if (rows.all_null) {
       sizes_.assign(rows.block.count, 0);
       extents_.valid.assign(rows.block.count, false);
@@ -184,10 +190,10 @@ class BlobRead : public ArrayRead {
     return out;
   }
 
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
+  Result<Values> Finish(const Work& work) override {
     Values v;
     codec::VariableOut out;
-    PILUM_RETURN_NOT_OK(out.Init(true, sizes_.size(), extents_.total, pool));
+    PILUM_RETURN_NOT_OK(out.Init(true, sizes_.size(), extents_.total, work.pool));
     size_t next = 0;
     for (uint64_t size : sizes_) {
       Bytes payload;
@@ -198,9 +204,10 @@ class BlobRead : public ArrayRead {
         ++next;
       }
       PILUM_RETURN_NOT_OK(out.Append(payload));
+      PILUM_RETURN_NOT_OK(work.After(size));
     }
     PILUM_ASSIGN_OR_RETURN(v.block, out.Finish());
-    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(pool));
+    PILUM_ASSIGN_OR_RETURN(v.validity, extents_.MakeValidity(work.pool));
     return v;
   }
 

@@ -61,7 +61,7 @@ class DictionaryNode : public ArrayNode {
     return cache_;
   }
   // `read`: a finished read of all items; none where there are none.
-  Result<std::shared_ptr<const Items>> MakeItems(ArrayRead* read, arrow::MemoryPool* pool) const;
+  Result<std::shared_ptr<const Items>> MakeItems(ArrayRead* read, const Work& work) const;
 
   const ArrayNode& keys() const { return *keys_; }
   const ArrayNode* items() const { return items_.get(); }
@@ -91,26 +91,27 @@ class DictionaryRead : public ArrayRead {
     return group_.Next(std::move(fetched));
   }
 
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
-    PILUM_ASSIGN_OR_RETURN(Values keys, group_[0].Finish(pool));
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values keys, group_[0].Finish(work));
     if (!items_) {
-      PILUM_ASSIGN_OR_RETURN(items_, node_.MakeItems(group_.size() > 1 ? &group_[1] : nullptr, pool));
+      PILUM_ASSIGN_OR_RETURN(items_, node_.MakeItems(group_.size() > 1 ? &group_[1] : nullptr, work));
     }
     Values v;
-    PILUM_RETURN_NOT_OK(Translate(keys.block, pool, &v));
+    PILUM_RETURN_NOT_OK(Translate(keys.block, work, &v));
     if (items_->dictionary) {
       v.dictionary = items_->dictionary;
     } else {
-      PILUM_ASSIGN_OR_RETURN(v.block, GatherDictionary(v.block, items_->block, v.validity, pool));
+      PILUM_ASSIGN_OR_RETURN(v.block,
+                             GatherDictionary(v.block, items_->block, v.validity, work.pool, nullptr, work.stop));
     }
     return v;
   }
 
  private:
   // Stored keys -> indexes of items, and which are null.
-  Status Translate(const DataBlock& stored, arrow::MemoryPool* pool, Values* out) const {
+  Status Translate(const DataBlock& stored, const Work& work, Values* out) const {
     PILUM_ASSIGN_OR_RETURN(auto keys, ToUint64(stored));
-    PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(stored.count * (node_.key_bits() / 8), pool));
+    PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(stored.count * (node_.key_bits() / 8), work.pool));
     Extents nulls;
     nulls.lengths.resize(keys.size());
     nulls.valid.resize(keys.size());
@@ -127,7 +128,7 @@ class DictionaryRead : public ArrayRead {
     out->block.count = stored.count;
     out->block.bits = node_.key_bits();
     out->block.data = std::move(data);
-    PILUM_ASSIGN_OR_RETURN(out->validity, nulls.MakeValidity(pool));
+    PILUM_ASSIGN_OR_RETURN(out->validity, nulls.MakeValidity(work.pool));
     return Status::OK();
   }
 
@@ -147,18 +148,18 @@ uint64_t BytesIn(const arrow::ArrayData& data) {
   return n;
 }
 
-Result<std::shared_ptr<const Items>> DictionaryNode::MakeItems(ArrayRead* read, arrow::MemoryPool* pool) const {
+Result<std::shared_ptr<const Items>> DictionaryNode::MakeItems(ArrayRead* read, const Work& work) const {
   auto out = std::make_shared<Items>();
   std::shared_ptr<arrow::ArrayData> all;
   if (read) {
-    PILUM_ASSIGN_OR_RETURN(Values v, read->Finish(pool));
+    PILUM_ASSIGN_OR_RETURN(Values v, read->Finish(work));
     out->block = v.block;
     out->count = v.block.count;
     const bool plain = !v.all_null;
-    PILUM_ASSIGN_OR_RETURN(all, ToArrayData(std::move(v), item_type_, pool));
+    PILUM_ASSIGN_OR_RETURN(all, ToArrayData(std::move(v), item_type_, work.pool));
     if (!plain && !is_dictionary_) return BadBytes("a dictionary of nulls");
   } else {
-    PILUM_ASSIGN_OR_RETURN(all, MakeNulls(item_type_, 0, pool));
+    PILUM_ASSIGN_OR_RETURN(all, MakeNulls(item_type_, 0, work.pool));
     const bool variable = arrow::is_base_binary_like(StorageType(*item_type_).id());
     out->block.kind = variable ? DataBlock::Kind::kVariable : DataBlock::Kind::kFixed;
     out->block.wide = IsWide(*item_type_);
@@ -166,7 +167,7 @@ Result<std::shared_ptr<const Items>> DictionaryNode::MakeItems(ArrayRead* read, 
   }
   auto array = arrow::MakeArray(all);
   if (is_dictionary_) {
-    PILUM_RETURN_NOT_OK(DropNulls(*array, out.get(), pool));
+    PILUM_RETURN_NOT_OK(DropNulls(*array, out.get(), work.pool));
     out->bytes = BytesIn(*out->dictionary->data());
   } else {
     out->key_of.push_back(kNullKey);

@@ -17,7 +17,8 @@ using codec::DataBlock;
 
 namespace {
 
-constexpr uint64_t kBlock = 1024;  // values of a block of bitpacked_for_non_neg
+constexpr uint64_t kBlock = 1024;            // values of a block of bitpacked_for_non_neg
+constexpr uint64_t kPieceRows = 256 * 1024;  // copied before it is asked whether to stop; whole blocks
 
 struct FixedLayout {
   ArrayKind kind = ArrayKind::kFlat;  // or one of the bit packings
@@ -64,26 +65,26 @@ class FixedRead : public ArrayRead {
     return out;
   }
 
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
+  Result<Values> Finish(const Work& work) override {
     Values v;
     codec::DecodeSpec spec;
     spec.max_count = rows_.size();
-    spec.pool = pool;
+    spec.pool = work.pool;
     PILUM_RETURN_NOT_OK(out_.Init(layout_.bits, spec));
-    PILUM_RETURN_NOT_OK(layout_.compression == Compression::kNone ? CopyFetched() : CopyDecompressed(pool));
+    PILUM_RETURN_NOT_OK(layout_.compression == Compression::kNone ? CopyFetched(work) : CopyDecompressed(work));
     PILUM_ASSIGN_OR_RETURN(v.block, out_.Finish());
     v.validity.count = v.block.count;
     return v;
   }
 
  private:
-  Status CopyFetched() {
+  Status CopyFetched(const Work& work) {
     if (fetched_.size() != rows_.ranges().size()) return BadBytes("the values were not fetched");
     for (size_t i = 0; i < fetched_.size(); ++i) {
       const RowRange& r = rows_.ranges()[i];
       if (static_cast<uint64_t>(fetched_[i]->size()) != layout_.BytesOf(r).size)
         return BadBytes("the values were not fetched");
-      PILUM_RETURN_NOT_OK(Copy(fetched_[i]->data(), r));
+      PILUM_RETURN_NOT_OK(Copy(fetched_[i]->data(), r, work));
       fetched_[i].reset();
     }
     return Status::OK();
@@ -91,21 +92,32 @@ class FixedRead : public ArrayRead {
 
   Compressed compressed() const { return {layout_.compression, layout_.buffer, layout_.cache}; }
 
-  Status CopyDecompressed(arrow::MemoryPool* pool) {
+  Status CopyDecompressed(const Work& work) {
     const uint64_t need = layout_.stored_bytes();
     if (!plain_) {
-      PILUM_ASSIGN_OR_RETURN(plain_, compressed().Decompress(fetched_, need, need + 64, pool));
+      PILUM_ASSIGN_OR_RETURN(plain_, compressed().Decompress(fetched_, need, need + 64, work));
     } else if (static_cast<uint64_t>(plain_->size()) < need) {
       return BadBytes("a buffer of {} bytes for values of {}", plain_->size(), need);
     }
     for (const RowRange& r : rows_.ranges()) {
-      PILUM_RETURN_NOT_OK(Copy(plain_->data() + layout_.BytesOf(r).offset, r));
+      PILUM_RETURN_NOT_OK(Copy(plain_->data() + layout_.BytesOf(r).offset, r, work));
     }
     return Status::OK();
   }
 
   // `in`: the bytes of BytesOf(r).
-  Status Copy(const uint8_t* in, const RowRange& r) {
+  Status Copy(const uint8_t* in, const RowRange& r, const Work& work) {
+    const uint64_t first = layout_.BytesOf(r).offset;
+    for (uint64_t begin = r.begin; begin < r.end;) {
+      const RowRange piece{begin, std::min(r.end, begin / kPieceRows * kPieceRows + kPieceRows)};
+      PILUM_RETURN_NOT_OK(CopyPiece(in + (layout_.BytesOf(piece).offset - first), piece));
+      PILUM_RETURN_NOT_OK(work.After(piece.size() * layout_.bits / 8));
+      begin = piece.end;
+    }
+    return Status::OK();
+  }
+
+  Status CopyPiece(const uint8_t* in, const RowRange& r) {
     if (layout_.kind == ArrayKind::kFlat && layout_.bits == 1) return out_.AppendBits(in, r.begin % 8, r.size());
     PILUM_ASSIGN_OR_RETURN(uint8_t * out, out_.Take(r.size()));
     if (layout_.kind == ArrayKind::kFlat) {
@@ -191,9 +203,9 @@ class PackedStructRead : public ArrayRead {
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return rows_->Next(std::move(fetched));
   }
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
-    PILUM_ASSIGN_OR_RETURN(Values v, rows_->Finish(pool));
-    PILUM_ASSIGN_OR_RETURN(v.block, codec::SplitPackedRows(v.block, field_bits_, pool));
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values v, rows_->Finish(work));
+    PILUM_ASSIGN_OR_RETURN(v.block, codec::SplitPackedRows(v.block, field_bits_, work.pool));
     return v;
   }
 
@@ -223,12 +235,12 @@ class SameLengthRead : public ArrayRead {
   Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
     return bytes_->Next(std::move(fetched));
   }
-  Result<Values> Finish(arrow::MemoryPool* pool) override {
-    PILUM_ASSIGN_OR_RETURN(Values v, bytes_->Finish(pool));
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values v, bytes_->Finish(work));
     Extents extents;
     extents.lengths.assign(v.block.count, v.block.bits / 8);
     extents.total = v.block.count * (v.block.bits / 8);
-    PILUM_ASSIGN_OR_RETURN(v.block.offsets, extents.Offsets(wide_, pool));
+    PILUM_ASSIGN_OR_RETURN(v.block.offsets, extents.Offsets(wide_, work.pool));
     v.block.kind = DataBlock::Kind::kVariable;
     v.block.wide = wide_;
     return v;

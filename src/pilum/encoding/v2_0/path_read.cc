@@ -39,7 +39,8 @@ class PathRead : public PageRead {
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override {
     arrow::MemoryPool* pool = ctx.memory_pool();
     const uint64_t values = at_.size();
-    PILUM_ASSIGN_OR_RETURN(Data data, DecodeValues(pool));
+    StopCheck stop(ctx);
+    PILUM_ASSIGN_OR_RETURN(Data data, DecodeValues({pool, &stop}));
     if (static_cast<uint64_t>(data->length) != values)
       return BadBytes("column '{}': {} values, not {}", path_.leaf->name, data->length, values);
     for (size_t i = path_.steps.size(); i-- > 0;) {
@@ -85,7 +86,7 @@ class PathRead : public PageRead {
     Extents& extents = entries_[step_];
     for (size_t i = 0; i < group_.size(); ++i) {
       const Column::Part& page = column().pages[page_of_[i]];
-      auto values = group_[i].Finish(arrow::default_memory_pool());
+      auto values = group_[i].Finish({arrow::default_memory_pool()});
       if (!values.ok()) return InPage(i, values.status());
       auto ends = ToUint64(values->block);
       if (!ends.ok()) return InPage(i, ends.status());
@@ -100,20 +101,20 @@ class PathRead : public PageRead {
     return Status::OK();
   }
 
-  Result<Data> DecodeValues(arrow::MemoryPool* pool) {
+  Result<Data> DecodeValues(const Work& work) {
     const auto& type = path_.leaf->leaf->type();
     arrow::ArrayVector arrays;
     for (size_t i = 0; i < group_.size(); ++i) {
-      auto values = group_[i].Finish(pool);
+      auto values = group_[i].Finish(work);
       if (!values.ok()) return InPage(i, values.status());
-      auto data = ToArrayData(*std::move(values), type, pool);
+      auto data = ToArrayData(*std::move(values), type, work.pool);
       if (!data.ok()) return InPage(i, data.status());
       arrays.push_back(arrow::MakeArray(*std::move(data)));
     }
     group_.Clear();
-    if (arrays.empty()) return MakeNulls(type, 0, pool);
+    if (arrays.empty()) return MakeNulls(type, 0, work.pool);
     if (arrays.size() == 1) return arrays[0]->data();
-    auto joined = arrow::Concatenate(arrays, pool);
+    auto joined = arrow::Concatenate(arrays, work.pool);
     if (joined.ok()) return (*joined)->data();
     if (joined.status().IsOutOfMemory()) return joined.status();
     // Dictionaries of several pages that keys of this width cannot name together, or 32-bit offsets that do not reach.

@@ -44,7 +44,7 @@ Result<std::shared_ptr<arrow::Array>> Read(Buffers* b, const ArrayDesc& desc, ui
     if (ranges.empty()) break;
     fetched = b->Fetch(ranges);
   }
-  PILUM_ASSIGN_OR_RETURN(Values values, read->Finish(arrow::default_memory_pool()));
+  PILUM_ASSIGN_OR_RETURN(Values values, read->Finish({arrow::default_memory_pool()}));
   PILUM_ASSIGN_OR_RETURN(auto data, ToArrayData(std::move(values), type, arrow::default_memory_pool()));
   auto array = arrow::MakeArray(data);
   PILUM_RETURN_NOT_OK(array->ValidateFull());
