@@ -14,6 +14,7 @@
 #include <set>
 
 #include <arrow/api.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include "pilum/part/part_store.h"
 #include "pilum/query/narrow.h"
@@ -75,13 +76,33 @@ void HarmOneSidecar(ObjectStore& objects, Random& rng) {
   if (!sink->Write(bytes.data(), bytes.size()).ok() || !sink->Close().ok()) throw Failure{"cannot write " + path};
 }
 
+// Every column asks for indexes: all that fit it, or some.
+std::shared_ptr<arrow::RecordBatch> Annotated(const std::shared_ptr<arrow::RecordBatch>& batch, Random& rng) {
+  static const std::vector<std::string> lists = {"bloom, inverted, nulls, members, key, time, owner, trigrams",
+                                                 "cuckoo",
+                                                 "xor, nulls",
+                                                 "inverted",
+                                                 "nulls, bloom",
+                                                 "none",
+                                                 "key",
+                                                 "inverted members"};
+  arrow::FieldVector fields;
+  for (const auto& field : batch->schema()->fields()) {
+    const std::string& list = rng.Chance(0.6) ? lists[0] : rng.Pick(lists);
+    fields.push_back(field->WithMetadata(arrow::key_value_metadata({"pilum:index"}, {list})));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(fields), batch->num_rows(), batch->columns());
+}
+
 Source PutInStore(const RandomTable& table, Random& rng) {
   Source source;
   source.objects = ObjectStore::Memory();
   ReadContext ctx;
   auto store = Must(PartStore::OpenIn(source.objects, "d"), "open");
   int batch = 0;
-  for (const auto& part : table.batches) {
+  const bool annotated = rng.Chance(0.6);
+  for (const auto& given : table.batches) {
+    const auto part = annotated ? Annotated(given, rng) : given;
     auto reader = Must(arrow::RecordBatchReader::Make({part}, part->schema()), "reader");
     PutOptions options;
     options.batch_id = fmt::format("b{}", batch++);  // parts may repeat each other

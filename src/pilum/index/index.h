@@ -17,8 +17,10 @@ namespace pilum {
 // One question about one column. The binder made it from the predicate; values are in the column's own normal form.
 struct Probe {
   enum class Kind {
-    kInSet,   // column's value is in `set` (NULL where the column is NULL)
-    kIsNull,  // column IS NULL (never NULL itself)
+    kInSet,       // column's value is in `set` (NULL where the column is NULL)
+    kIsNull,      // column IS NULL (never NULL itself)
+    kContains,    // column, a text, contains all `needles`: never exact
+    kHasElement,  // column, a list, has an element in `set` (NULL where the list is NULL; NULL elements are in no set)
   };
   Kind kind = Kind::kInSet;
   FieldPath column;
@@ -26,8 +28,14 @@ struct Probe {
   // false: the predicate implies membership but is not equivalent to it (LIKE 'a%x': text in ['a','b')), so rows inside
   // the set are possible, never certain, and rows outside it are false where not null.
   bool exact = true;
+  std::vector<std::string> needles = {};
+  bool folded = false;  // needles are in folded case, and the predicate looks at the text so (ILIKE)
   std::string ToString() const;
 };
+
+// Do all bounds of the set lie in this domain? Values of another one cannot be compared: whoever asks so gets no help
+// rather than a wrong answer.
+bool AllOfDomain(const ValueSet& set, Domain domain);
 
 // Bounds on a predicate's answer, as rows of one unit: certain ⊆ TRUE rows ⊆ possible, and NULL rows ⊆ maybe_null. A
 // row in neither possible nor maybe_null is FALSE. "Can't help" = nothing certain, all possible, all maybe null.

@@ -6,7 +6,8 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/type.h>
 
-#include "pilum/sketch/value_hash.h"
+#include "pilum/index/postings.h"
+#include "pilum/index/trigram_builder.h"
 
 namespace pilum {
 
@@ -42,24 +43,25 @@ Status PartIndex::Forgive(const Status& status) const {
   return Status::OK();
 }
 
+std::map<std::string, uint64_t> PartIndex::sections_read() const {
+  std::lock_guard lock(mutex_);
+  return sections_read_;
+}
+
 std::string PartIndex::note() const {
   std::lock_guard lock(mutex_);
   return note_;
 }
 
-template <typename T, typename Parse>
-Result<std::shared_ptr<const T>> PartIndex::Cached(std::map<FieldPath, std::shared_ptr<const T>>* cache,
-                                                   SectionFamily family, const FieldPath& column, ReadContext& ctx,
-                                                   Parse parse) const {
+template <typename T, typename Read>
+Result<std::shared_ptr<const T>> PartIndex::Cached(Cache<T>* cache, SectionFamily family, const FieldPath& column,
+                                                   Read read) const {
   std::lock_guard lock(mutex_);
   if (auto it = cache->find(column); it != cache->end()) return it->second;
   std::shared_ptr<const T> out;
   if (const SectionEntry* entry = reader_->Find(family, &column)) {
-    auto read = [&]() -> Result<T> {
-      PILUM_ASSIGN_OR_RETURN(std::string bytes, reader_->ReadSection(*entry, ctx));
-      return parse(bytes);
-    };
-    auto made = read();
+    Result<T> made = read(*entry);
+    ++sections_read_[std::string(FamilyName(entry->family))];
     if (made.ok()) {
       out = std::make_shared<const T>(std::move(*made));
     } else {
@@ -72,45 +74,73 @@ Result<std::shared_ptr<const T>> PartIndex::Cached(std::map<FieldPath, std::shar
 
 Result<std::shared_ptr<const ZoneMap>> PartIndex::Zones(const FieldPath& column, ReadContext& ctx) const {
   const auto family = kind_ == SidecarKind::kHeader ? SectionFamily::kBounds : SectionFamily::kZones;
-  return Cached(&zones_, family, column, ctx,
-                [&](std::string_view bytes) { return ZoneMap::FromBytes(bytes, num_rows(), reader_->name()); });
+  return Cached(&zones_, family, column, [&](const SectionEntry& entry) -> Result<ZoneMap> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return ZoneMap::FromBytes(bytes, num_rows(), reader_->name());
+  });
 }
 
 Result<std::shared_ptr<const BloomFilter>> PartIndex::Bloom(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&blooms_, SectionFamily::kBloom, column, ctx,
-                [&](std::string_view bytes) { return BloomFilter::FromBytes(bytes, reader_->name()); });
+  return Cached(&blooms_, SectionFamily::kBloom, column, [&](const SectionEntry& entry) -> Result<BloomFilter> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return BloomFilter::FromBytes(bytes, reader_->name());
+  });
 }
 
-Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
-  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
-  if (!zones) return Candidates::Unknown(num_rows());
-  if (probe.kind == Probe::Kind::kIsNull) return zones->IsNull();
-  return ApplyFilter(probe, *zones, zones->InSet(probe.set, probe.exact), ctx);
+Result<std::shared_ptr<const BloomFilter>> PartIndex::MemberBloom(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&member_blooms_, SectionFamily::kMemberBloom, column,
+                [&](const SectionEntry& entry) -> Result<BloomFilter> {
+                  PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+                  return BloomFilter::FromBytes(bytes, reader_->name());
+                });
 }
 
-// A filter knows which of the asked points are nowhere in the part.
-Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found,
-                                          ReadContext& ctx) const {
-  if (found.possible.empty()) return found;
-  const SectionEntry* entry = reader_->Find(SectionFamily::kBloom, &probe.column);
-  if (!entry) return found;
-  // Fetching a filter must not cost more than reading the rows that it could save.
-  if (kind_ == SidecarKind::kIndex && entry->length > found.possible.size() * 8) return found;
-  const auto points = probe.set.AsPoints();
-  if (!points) return found;
-  for (const Value& v : *points) {
-    if (v.domain() != zones.domain) return found;
-  }
-  PILUM_ASSIGN_OR_RETURN(auto filter, Bloom(probe.column, ctx));
-  if (!filter) return found;
-  std::vector<Value> left;
-  for (const Value& v : *points) {
-    if (filter->MayContain(HashValue(v, zones.scale))) left.push_back(v);
-  }
-  if (left.size() == points->size()) return found;
-  const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
-  found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
-  return found;
+Result<std::shared_ptr<const InvertedIndex>> PartIndex::Inverted(SectionFamily family, const FieldPath& column,
+                                                                 ReadContext& ctx) const {
+  return Cached(family == SectionFamily::kMembers ? &members_ : &inverted_, family, column,
+                [&](const SectionEntry& entry) { return InvertedIndex::Open(reader_, entry, num_rows(), ctx); });
+}
+
+Result<std::shared_ptr<const KeyIndex>> PartIndex::Key(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&keys_, SectionFamily::kKey, column,
+                [&](const SectionEntry& entry) { return KeyIndex::Open(reader_, entry, num_rows(), ctx); });
+}
+
+Result<std::shared_ptr<const FuseFilter>> PartIndex::Fuse(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&fuses_, SectionFamily::kFuse, column, [&](const SectionEntry& entry) -> Result<FuseFilter> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return FuseFilter::FromBytes(bytes, reader_->name());
+  });
+}
+
+Result<std::shared_ptr<const CuckooFilter>> PartIndex::Cuckoo(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&cuckoos_, SectionFamily::kCuckoo, column, [&](const SectionEntry& entry) -> Result<CuckooFilter> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return CuckooFilter::FromBytes(bytes, reader_->name());
+  });
+}
+
+Result<std::shared_ptr<const ValueRanges>> PartIndex::Ranges(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&ranges_, SectionFamily::kRanges, column, [&](const SectionEntry& entry) -> Result<ValueRanges> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return ValueRanges::FromBytes(bytes, reader_->name());
+  });
+}
+
+Result<std::shared_ptr<const InvertedIndex>> PartIndex::Trigrams(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&trigrams_, SectionFamily::kTrigrams, column, [&](const SectionEntry& entry) {
+    return InvertedIndex::Open(reader_, entry, TrigramBuilder::BlocksOf(num_rows()), ctx);
+  });
+}
+
+Result<std::shared_ptr<const RowSet>> PartIndex::NullRows(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&nulls_, SectionFamily::kNulls, column, [&](const SectionEntry& entry) -> Result<RowSet> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    std::vector<RowRange> runs;
+    if (!ReadPostings(bytes, num_rows(), &runs))
+      return Corrupt(reader_->name(), "nulls", "they are no rows of the part");
+    return RowSet::FromRanges(std::move(runs));
+  });
 }
 
 Result<std::shared_ptr<const ColumnStats>> PartIndex::Stats(const FieldPath& column, const arrow::DataType& type,

@@ -10,9 +10,14 @@
 #include <arrow/type_fwd.h>
 
 #include "pilum/index/column_stats.h"
+#include "pilum/index/inverted_index.h"
+#include "pilum/index/key_index.h"
 #include "pilum/index/sidecar.h"
+#include "pilum/index/value_ranges.h"
 #include "pilum/index/zone_map.h"
 #include "pilum/sketch/bloom.h"
+#include "pilum/sketch/cuckoo.h"
+#include "pilum/sketch/fuse.h"
 
 namespace pilum {
 
@@ -34,6 +39,16 @@ class PartIndex {
   // Null: there is none to be had (and note() says so where that is a fault).
   Result<std::shared_ptr<const ZoneMap>> Zones(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const BloomFilter>> Bloom(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const BloomFilter>> MemberBloom(const FieldPath& column, ReadContext& ctx) const;
+  // `family`: kInverted or kMembers.
+  Result<std::shared_ptr<const InvertedIndex>> Inverted(SectionFamily family, const FieldPath& column,
+                                                        ReadContext& ctx) const;
+  Result<std::shared_ptr<const KeyIndex>> Key(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const FuseFilter>> Fuse(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const CuckooFilter>> Cuckoo(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const ValueRanges>> Ranges(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const InvertedIndex>> Trigrams(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const RowSet>> NullRows(const FieldPath& column, ReadContext& ctx) const;
 
   // From a .stats; `type`: of the column in the part. Null: unknown.
   Result<std::shared_ptr<const ColumnStats>> Stats(const FieldPath& column, const arrow::DataType& type,
@@ -41,21 +56,39 @@ class PartIndex {
   // From a .stats: what was built and why. Empty: unknown.
   Result<std::vector<BuildDecision>> Decisions(ReadContext& ctx) const;
 
+  // By family: how many sections were read so far (each once).
+  std::map<std::string, uint64_t> sections_read() const;
   std::string note() const;  // the first damaged section met so far; empty if none
 
  private:
   PartIndex(std::shared_ptr<const SidecarReader> reader, SidecarKind kind) : reader_(std::move(reader)), kind_(kind) {}
   Status Forgive(const Status& status) const;
-  template <typename T, typename Parse>
-  Result<std::shared_ptr<const T>> Cached(std::map<FieldPath, std::shared_ptr<const T>>* cache, SectionFamily family,
-                                          const FieldPath& column, ReadContext& ctx, Parse parse) const;
+  template <typename T>
+  using Cache = std::map<FieldPath, std::shared_ptr<const T>>;
+  template <typename T, typename Read>
+  Result<std::shared_ptr<const T>> Cached(Cache<T>* cache, SectionFamily family, const FieldPath& column,
+                                          Read read) const;
+  Result<Candidates> ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const;
+  Result<Candidates> ApplyInverted(const Probe& probe, Candidates found, bool* applied, ReadContext& ctx) const;
+  Result<Candidates> ApplyMemberFilter(const Probe& probe, Candidates found, ReadContext& ctx) const;
+  Result<Candidates> ApplyTrigrams(const Probe& probe, Candidates found, ReadContext& ctx) const;
+  Result<Candidates> ApplyKey(const Probe& probe, const ZoneMap& zones, Candidates found, bool* applied,
+                              ReadContext& ctx) const;
   Result<Candidates> ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found, ReadContext& ctx) const;
 
   std::shared_ptr<const SidecarReader> reader_;
   SidecarKind kind_;
   mutable std::mutex mutex_;
-  mutable std::map<FieldPath, std::shared_ptr<const ZoneMap>> zones_;
-  mutable std::map<FieldPath, std::shared_ptr<const BloomFilter>> blooms_;
+  mutable Cache<ZoneMap> zones_;
+  mutable Cache<BloomFilter> blooms_, member_blooms_;
+  mutable Cache<InvertedIndex> inverted_, members_;
+  mutable Cache<RowSet> nulls_;
+  mutable Cache<KeyIndex> keys_;
+  mutable Cache<FuseFilter> fuses_;
+  mutable Cache<ValueRanges> ranges_;
+  mutable Cache<CuckooFilter> cuckoos_;
+  mutable Cache<InvertedIndex> trigrams_;
+  mutable std::map<std::string, uint64_t> sections_read_;
   mutable std::string note_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <arrow/api.h>
 #include <arrow/json/from_string.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include "pilum/index/index_test_data.h"
 #include "pilum/index/sidecar_builder.h"
@@ -89,7 +90,11 @@ TEST(PartIndex, NeverLosesARowOfAnyType) {
       const int64_t n = round == 0 ? 1 : 1 + static_cast<int64_t>(rng() % 5000);
       const auto spread = static_cast<Spread>(rng() % 4);
       auto array = testdata::RandomArray(rng, type, n, spread, round % 3 == 0 ? 0 : round == 4 ? 100 : 3);
-      auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("c", type)}), n, {array});
+      auto field = arrow::field("c", type);
+      if (round % 2)
+        field = field->WithMetadata(
+            arrow::key_value_metadata({"pilum:index"}, {round % 4 == 1 ? "inverted, nulls, bloom" : "key, nulls"}));
+      auto batch = arrow::RecordBatch::Make(arrow::schema({field}), n, {array});
       const Built built = Build(batch, 1 + static_cast<int64_t>(rng() % 3000));
       std::vector<std::optional<Value>> values;
       for (int64_t i = 0; i < n; ++i) values.push_back(ValueAt(*array, i).ValueOrDie());
@@ -145,6 +150,20 @@ TEST(PartIndex, AscendingColumnNarrowsToItsChunk) {
   EXPECT_EQ(half.possible, RowSet::Range(0, 2048));
   EXPECT_TRUE(AskNull(built.index, {{"id"}}).possible.empty());
   EXPECT_EQ(Ask(built.index, {{"nope"}}, ValueSet::None()).possible.size(), 10000u) << "no entry means unknown";
+}
+
+TEST(PartIndex, OneLateRowDoesNotKeepItsPart) {
+  arrow::TimestampBuilder b(arrow::timestamp(arrow::TimeUnit::SECOND), arrow::default_memory_pool());
+  for (int64_t i = 0; i < 5000; ++i) ASSERT_TRUE(b.Append(i == 2500 ? 7 : 1'700'000'000 + i).ok());
+  auto schema = arrow::schema({arrow::field("t", arrow::timestamp(arrow::TimeUnit::SECOND))});
+  const Built built = Build(arrow::RecordBatch::Make(schema, 5000, {b.Finish().ValueOrDie()}));
+  auto between = [&](int64_t low, int64_t high) {
+    return !Ask(built.header, {{"t"}}, ValueSet::Of({Bound{Value::Int(low), true}, Bound{Value::Int(high), true}}))
+                .possible.empty();
+  };
+  EXPECT_FALSE(between(1'000, 1'600'000'000));
+  EXPECT_TRUE(between(0, 100));
+  EXPECT_TRUE(between(1'000, 1'700'000'000));
 }
 
 TEST(PartIndex, StructLeavesAndLists) {

@@ -25,7 +25,17 @@ enum class SectionFamily : uint16_t {
   kQuantiles = 10,
   kTopValues = 11,
   kDecisions = 12,
+  kInverted = 13,
+  kNulls = 14,
+  kMembers = 15,
+  kKey = 16,
+  kFuse = 17,
+  kRanges = 18,
+  kTrigrams = 19,
+  kCuckoo = 20,
+  kMemberBloom = 21,
 };
+std::string_view FamilyName(uint16_t family);  // "" for one that is not known
 enum class SectionState : uint8_t { kPresent = 0, kTooManyValues = 1, kOverBudget = 2, kBoundsSuffice = 3 };
 inline constexpr uint16_t kFamilyVersion = 1;  // of every family so far
 
@@ -43,11 +53,38 @@ struct SectionEntry {
   SectionState state = SectionState::kPresent;
   uint64_t offset = 0, length = 0, raw_length = 0;
   Hash128 hash{};
+  bool in_blocks() const { return codec == 2; }
+};
+
+// A section that is read by range: a root, and blocks, each compressed and hashed alone. The root begins with the table
+// of the blocks; what follows it there belongs to the family.
+class BlockSection {
+ public:
+  void AddBlock(std::string_view raw);
+  uint64_t num_blocks() const { return num_blocks_; }
+  uint64_t size() const { return blocks_.size() + table_.size(); }  // bytes so far, but for the family's part
+
+ private:
+  friend class SidecarWriter;
+  std::string table_, blocks_;
+  uint32_t num_blocks_ = 0;
+};
+
+// One block of such a section, as the root describes it.
+struct BlockRef {
+  uint64_t offset = 0;  // in the object
+  uint32_t stored = 0, raw = 0;
+  Hash128 hash{};
+};
+struct BlockRoot {
+  std::vector<BlockRef> blocks;
+  std::string family;  // the family's part of the root
 };
 
 class SidecarWriter {
  public:
   static constexpr uint64_t kMaxSection = 64ull << 20;
+  static constexpr uint64_t kMaxBlockSection = 512ull << 20;
 
   // One section, compressed where that is smaller. Longer than kMaxSection: recorded as kOverBudget instead.
   struct Section {
@@ -56,6 +93,8 @@ class SidecarWriter {
     uint64_t size = 0;  // what it adds to a file
   };
   static Section Pack(std::vector<FieldPath> columns, SectionFamily family, std::string_view raw);
+  static Section PackBlocks(std::vector<FieldPath> columns, SectionFamily family, const BlockSection& blocks,
+                            std::string_view root);
   void Add(Section section);
   void Add(std::vector<FieldPath> columns, SectionFamily family, std::string_view raw) {
     Add(Pack(std::move(columns), family, raw));
@@ -82,13 +121,21 @@ class SidecarReader {
   // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is
   // none.
   const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
-  // Checked against its hash and decompressed.
+  // Checked against its hash and decompressed. Of a section in blocks see below.
   Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;
+  Result<BlockRoot> ReadRoot(const SectionEntry& entry, ReadContext& ctx) const;
+  // In the order asked, in one round of requests.
+  Result<std::vector<std::string>> ReadBlocks(const std::vector<BlockRef>& blocks, ReadContext& ctx) const;
+  // Reads all of a section, of any codec: for checks.
+  Status VerifySection(const SectionEntry& entry, ReadContext& ctx) const;
+  // Bytes that this range still costs: 0 where the head holds it.
+  uint64_t FetchCost(uint64_t offset, uint64_t length) const;
 
  private:
   explicit SidecarReader(std::shared_ptr<const ByteSource> source) : source_(std::move(source)) {}
   Status ParseHead(SidecarKind kind, ReadContext& ctx);
   Status ParseDirectory(std::string_view bytes, uint32_t entries);
+  Result<BufferPtr> Fetch(uint64_t offset, uint64_t length, ReadContext& ctx) const;
 
   std::shared_ptr<const ByteSource> source_;
   SidecarIdentity identity_;

@@ -7,8 +7,9 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
 
-#include "pilum/sketch/bloom.h"
+#include "pilum/index/dataset_spec.h"
 
 namespace pilum {
 namespace {
@@ -21,18 +22,37 @@ uint64_t CountColumns(const arrow::DataType& type) {
   return n;
 }
 
-// Would a filter say more than the bounds do? Not for one value, nor for integers that fill their range.
-bool BoundsSuffice(const ColumnCollector& c) {
-  if (c.distinct().size() <= 1) return true;
-  const ZoneMap& b = c.bounds();
-  if (b.domain != Domain::kInt || !(b.flags[0] & ZoneMap::kHasBounds)) return false;
-  return b.High(0).as_int() - b.Low(0).as_int() + 1 == Int128(c.distinct().size());
+// Of lists whose elements can be asked for; else null.
+const arrow::DataType* ItemType(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::EXTENSION: return ItemType(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::FIXED_SIZE_LIST: return type.field(0)->type().get();
+    default: return nullptr;
+  }
 }
 
-std::string BloomBytes(const DistinctSet& distinct) {
-  BloomFilter filter = BloomFilter::ForItems(distinct.size());
-  distinct.ForEach([&](uint64_t hash) { filter.Insert(hash); });
-  return filter.ToBytes();
+bool IsTime(const arrow::DataType& type) {
+  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 || type.id() == arrow::Type::DATE64;
+}
+
+// NULL as ValueAt sees it: a dictionary's own NULLs too.
+void AddNullRows(const arrow::Array& given, uint64_t first, PostingsBuilder* out) {
+  if (given.type_id() == arrow::Type::EXTENSION)
+    return AddNullRows(*static_cast<const arrow::ExtensionArray&>(given).storage(), first, out);
+  if (given.type_id() == arrow::Type::NA) return;  // zones know
+  const bool coded = given.type_id() == arrow::Type::DICTIONARY &&
+                     static_cast<const arrow::DictionaryArray&>(given).dictionary()->null_count() > 0;
+  if (!coded && given.null_count() == 0) return;
+  for (int64_t i = 0; i < given.length(); ++i) {
+    bool null = given.IsNull(i);
+    if (!null && coded) {
+      const auto& array = static_cast<const arrow::DictionaryArray&>(given);
+      null = array.dictionary()->IsNull(array.GetValueIndex(i));
+    }
+    if (null) out->Add(first + static_cast<uint64_t>(i));
+  }
 }
 
 // Schema and bounds, and absent entries for what was left out on the way to the limit.
@@ -63,17 +83,33 @@ SidecarBuilder::SidecarBuilder(const arrow::Schema& schema) {
   uint64_t count = 0;
   for (const auto& field : schema.fields()) count += CountColumns(*field->type());
   const uint64_t cap = std::clamp(kDistinctBudget / std::max<uint64_t>(1, count), kMinDistinct, kMaxDistinct);
-  for (const auto& field : schema.fields()) top_level_.push_back(AddColumn({{field->name()}}, *field->type(), cap));
+  if (schema.metadata() && schema.metadata()->Contains(std::string(kDatasetKey)))
+    dataset_ = schema.metadata()->Get(std::string(kDatasetKey)).ValueOr("");
+  annotated_ = IsAnnotated(schema) || !dataset_.empty();
+  for (const auto& field : schema.fields()) top_level_.push_back(AddColumn({{field->name()}}, *field, cap));
 }
 
-size_t SidecarBuilder::AddColumn(FieldPath path, const arrow::DataType& type, uint64_t cap) {
+size_t SidecarBuilder::AddColumn(FieldPath path, const arrow::Field& field, uint64_t cap) {
+  const arrow::DataType& type = *field.type();
   const size_t at = columns_.size();
-  columns_.push_back({path, ColumnCollector::Make(type, cap), ColumnStats::Make(type), {}});
+  columns_.push_back({.path = path,
+                      .collector = ColumnCollector::Make(type, cap),
+                      .stats = ColumnStats::Make(type),
+                      .spec = IndexSpec::Of(field, annotated_)});
+  Column& column = columns_.back();
+  if (column.spec.MayHave(IndexKind::kInverted))
+    column.inverted = InvertedBuilder::Make(type, column.spec.Asks(IndexKind::kInverted));
+  if (column.spec.MayHave(IndexKind::kKey)) column.key = KeyBuilder::Make(type, column.spec.Asks(IndexKind::kKey));
+  if (column.spec.Asks(IndexKind::kTrigrams)) column.trigrams = TrigramBuilder::Make(type);
+  const bool time = IsTime(type) && !annotated_;
+  if ((time || column.spec.Asks(IndexKind::kRanges)) && ValueRangesBuilder::Fits(type)) column.ranges.emplace();
+  if (const auto* item = ItemType(type); item && column.spec.MayHave(IndexKind::kMembers))
+    column.members = InvertedBuilder::Make(*item, column.spec.Asks(IndexKind::kMembers));
   if (type.id() == arrow::Type::STRUCT) {
     for (const auto& child : type.fields()) {
       FieldPath child_path = path;
       child_path.steps.push_back(child->name());
-      const size_t child_at = AddColumn(std::move(child_path), *child->type(), cap);
+      const size_t child_at = AddColumn(std::move(child_path), *child, cap);
       columns_[at].children.push_back(child_at);
     }
   }
@@ -96,6 +132,12 @@ Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
   PILUM_RETURN_NOT_OK(collector.Append(array));
   PILUM_RETURN_NOT_OK(
       columns_[at].stats.Update(array, [&](std::span<const uint64_t> hashes) { collector.AddHashes(hashes); }));
+  if (columns_[at].inverted) PILUM_RETURN_NOT_OK(columns_[at].inverted->Append(array));
+  if (columns_[at].members) PILUM_RETURN_NOT_OK(columns_[at].members->AppendLists(array));
+  if (columns_[at].trigrams) PILUM_RETURN_NOT_OK(columns_[at].trigrams->Append(array));
+  if (columns_[at].ranges) columns_[at].ranges->Append(array);
+  if (columns_[at].key) PILUM_RETURN_NOT_OK(columns_[at].key->Append(array));
+  if (columns_[at].spec.MayHave(IndexKind::kNulls)) AddNullRows(array, num_rows_, &columns_[at].nulls);
   const std::vector<size_t>& children = columns_[at].children;
   if (children.empty()) return Status::OK();
   const auto& parent = static_cast<const arrow::StructArray&>(array);
@@ -118,43 +160,22 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   for (const Column& c : columns_) index.Add({c.path}, SectionFamily::kZones, c.collector->zones().ToBytes());
   PILUM_ASSIGN_OR_RETURN(SidecarWriter header, HeaderWithBounds(stored, columns_));
 
-  // Filters, smallest first, in the header while they fit, else in the index.
-  const uint64_t budget = std::min(kHeaderLimit, std::max(kHeaderFloor, index.size() / 10));
-  std::vector<std::pair<uint64_t, size_t>> order;  // distinct values, column
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const ColumnCollector& c = *columns_[i].collector;
-    if (!c.is_ordered() || num_rows_ == 0) continue;
-    if (c.distinct().overflowed()) {
-      index.AddAbsent({columns_[i].path}, SectionFamily::kBloom, SectionState::kTooManyValues);
-      Decide(columns_[i], false, "too many distinct values to be counted exactly while rows stream by");
-    } else if (BoundsSuffice(c)) {
-      index.AddAbsent({columns_[i].path}, SectionFamily::kBloom, SectionState::kBoundsSuffice);
-      Decide(columns_[i], false,
-             c.distinct().size() <= 1 ? "one value: the bounds say as much"
-                                      : "integers that fill their range: the bounds say as much");
-    } else {
-      order.emplace_back(c.distinct().size(), i);
-    }
+  for (Column& c : columns_) {
+    AddInverted(&c, &index);
+    AddNulls(&c, &index);
+    AddRanges(&c, &header);
+    AddTrigrams(&c, &index);
   }
-  std::sort(order.begin(), order.end());
-  for (const auto& [distinct, i] : order) {
-    auto section =
-        SidecarWriter::Pack({columns_[i].path}, SectionFamily::kBloom, BloomBytes(columns_[i].collector->distinct()));
-    const bool fits = header.size() + section.size <= budget;
-    Decide(columns_[i], true,
-           fmt::format("{} distinct values, {} bytes, in the {}", distinct, section.size,
-                       fits ? "prune header" : "index, since the prune header is full"));
-    (fits ? header : index).Add(std::move(section));
-  }
+  PILUM_RETURN_NOT_OK(AddKeys(&header, &index));
+  AddFilters(&header, &index);
+  AddMemberFilters(&header);
+  PILUM_RETURN_NOT_OK(AddAskedFilters(&header, &index));
+  if (!dataset_.empty()) decisions_.push_back({"(dataset.toml)", dataset_, true, "it chose the indexes of this part"});
   SidecarWriter stats;
   for (const Column& c : columns_) c.stats.AddTo(c.path, &stats);
   stats.Add({}, SectionFamily::kDecisions, DecisionsToBytes(decisions_));
   return Files{index.Finish(SidecarKind::kIndex, identity), header.Finish(SidecarKind::kHeader, identity),
                stats.Finish(SidecarKind::kStats, identity)};
-}
-
-void SidecarBuilder::Decide(const Column& column, bool built, std::string reason) {
-  decisions_.push_back({column.path.ToString(), "bloom", built, std::move(reason)});
 }
 
 }  // namespace pilum

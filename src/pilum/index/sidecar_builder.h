@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,12 @@
 
 #include "pilum/index/column_collector.h"
 #include "pilum/index/column_stats.h"
+#include "pilum/index/index_spec.h"
+#include "pilum/index/inverted_builder.h"
+#include "pilum/index/key_builder.h"
 #include "pilum/index/sidecar.h"
+#include "pilum/index/trigram_builder.h"
+#include "pilum/index/value_ranges.h"
 
 namespace pilum {
 
@@ -39,18 +45,35 @@ class SidecarBuilder {
     FieldPath path;
     std::unique_ptr<ColumnCollector> collector;
     ColumnStats stats;
-    std::vector<size_t> children;  // of a struct
+    std::vector<size_t> children = {};  // of a struct
+    IndexSpec spec;
+    std::unique_ptr<InvertedBuilder> inverted = nullptr, members = nullptr;  // null: not to be built
+    std::unique_ptr<KeyBuilder> key = nullptr;                               // after Finish: only where a key was built
+    std::vector<uint64_t> member_hashes = {};  // of the elements, where `members` was built
+    PostingsBuilder nulls = {};
+    std::unique_ptr<TrigramBuilder> trigrams = nullptr;
+    std::optional<ValueRangesBuilder> ranges = std::nullopt;
   };
   const std::vector<Column>& columns() const { return columns_; }
 
  private:
-  size_t AddColumn(FieldPath path, const arrow::DataType& type, uint64_t cap);
+  size_t AddColumn(FieldPath path, const arrow::Field& field, uint64_t cap);
   Status AppendColumn(size_t at, const arrow::Array& array);
-  void Decide(const Column& column, bool built, std::string reason);
+  void AddInverted(Column* column, SidecarWriter* index);
+  void AddNulls(Column* column, SidecarWriter* index);
+  void AddTrigrams(Column* column, SidecarWriter* index);
+  void AddRanges(Column* column, SidecarWriter* header);
+  Status AddKeys(SidecarWriter* header, SidecarWriter* index);
+  void AddMemberFilters(SidecarWriter* header);
+  void AddFilters(SidecarWriter* header, SidecarWriter* index);
+  Status AddAskedFilters(SidecarWriter* header, SidecarWriter* index);
+  void Decide(const Column& column, SectionFamily family, bool built, std::string reason);
 
   std::vector<Column> columns_;
   std::vector<size_t> top_level_;
   std::vector<BuildDecision> decisions_;
+  bool annotated_ = false;
+  std::string dataset_;  // which dataset.toml chose; empty: none
   uint64_t num_rows_ = 0;
 };
 

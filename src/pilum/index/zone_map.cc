@@ -15,14 +15,6 @@ const Value& NaN() {
 
 uint64_t ChunksOf(uint64_t rows, uint64_t chunk_rows) { return rows / chunk_rows + (rows % chunk_rows != 0); }
 
-bool IsOfDomain(const ValueSet& set, Domain domain) {
-  for (const Interval& i : set.intervals()) {
-    if (i.lower && i.lower->value.domain() != domain) return false;
-    if (i.upper && i.upper->value.domain() != domain) return false;
-  }
-  return true;
-}
-
 enum class Fit { kNone, kSome, kAll, kUnknown };
 
 // How the non-null values of a sound chunk lie to the set.
@@ -82,11 +74,47 @@ bool ZoneMap::IsSound(size_t c) const {
   return Compare(Low(c), High(c)) <= 0;
 }
 
+bool ZoneMap::Ascends() const {
+  const size_t n = num_chunks();
+  if (domain != Domain::kInt && domain != Domain::kFloat) return false;
+  auto above = [&](uint64_t a, uint64_t b) {
+    if (domain == Domain::kFloat) return !(std::bit_cast<double>(a) <= std::bit_cast<double>(b));
+    return is_unsigned ? a > b : static_cast<int64_t>(a) > static_cast<int64_t>(b);
+  };
+  for (size_t c = 0; c < n; ++c) {
+    if (nulls[c] != 0 || (flags[c] & (kHasBounds | kNoUpper | kHasNaN)) != kHasBounds || above(lows[c], highs[c]))
+      return false;
+    if (c > 0 && (above(lows[c - 1], lows[c]) || above(highs[c - 1], highs[c]))) return false;
+  }
+  return true;
+}
+
+// All chunks but those that a sorted column rules out by halving.
+std::pair<size_t, size_t> ZoneMap::ChunksNear(const ValueSet& set) const {
+  size_t first = 0, last = num_chunks();
+  if (last < 16 || set.empty() || !Ascends()) return {first, last};
+  const auto& lower = set.intervals().front().lower;
+  const auto& upper = set.intervals().back().upper;
+  auto halve = [](size_t low, size_t high, const auto& before) {
+    while (low < high) {
+      const size_t mid = low + (high - low) / 2;
+      if (before(mid))
+        low = mid + 1;
+      else
+        high = mid;
+    }
+    return low;
+  };
+  if (lower) first = halve(first, last, [&](size_t c) { return Compare(High(c), lower->value) < 0; });
+  if (upper) last = halve(first, last, [&](size_t c) { return Compare(Low(c), upper->value) <= 0; });
+  return {first, last};
+}
+
 Candidates ZoneMap::InSet(const ValueSet& set, bool exact) const {
-  // Values of another kind cannot be compared; whoever asks so gets no help rather than a wrong answer.
-  if (!IsOfDomain(set, domain)) return Candidates::Unknown(num_rows);
+  if (!AllOfDomain(set, domain)) return Candidates::Unknown(num_rows);
   Candidates out;
-  for (size_t c = 0; c < num_chunks(); ++c) {
+  const auto [first, last] = ChunksNear(set);
+  for (size_t c = first; c < last; ++c) {
     const uint64_t begin = c * chunk_rows, end = begin + RowsOf(c);
     const bool sound = IsSound(c) && domain != Domain::kNone;
     if (!sound || nulls[c] > 0) out.maybe_null.Append(begin, end);
@@ -109,6 +137,24 @@ Candidates ZoneMap::IsNull() const {
     if (sound && nulls[c] == end - begin) out.certain.Append(begin, end);
   }
   return out;
+}
+
+double ZoneMap::Overlap() const {
+  constexpr size_t kSamples = 16;
+  uint64_t asked = 0, hit = 0, with_bounds = 0;
+  for (size_t c = 0; c < num_chunks(); ++c) with_bounds += (flags[c] & kHasBounds) != 0;
+  if (with_bounds == 0) return 1;
+  const size_t step = std::max<size_t>(1, num_chunks() / kSamples);
+  for (size_t s = step / 2; s < num_chunks(); s += step) {
+    if (!(flags[s] & kHasBounds)) continue;
+    const Value v = Low(s);
+    ++asked;
+    for (size_t c = 0; c < num_chunks(); ++c) {
+      if (!(flags[c] & kHasBounds)) continue;
+      hit += Compare(Low(c), v) <= 0 && ((flags[c] & kNoUpper) || Compare(v, High(c)) <= 0);
+    }
+  }
+  return asked == 0 ? 1 : static_cast<double>(hit) / static_cast<double>(asked * with_bounds);
 }
 
 std::string ZoneMap::ToBytes() const {

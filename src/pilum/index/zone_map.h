@@ -47,8 +47,14 @@ struct ZoneMap {
   // Rows whose value lies in `set` (values in this column's normal form; decimals at its scale).
   Candidates InSet(const ValueSet& set, bool exact) const;
   Candidates IsNull() const;
+  // The share of chunks whose bounds hold a value of the column, on average: near 1 where values lie anywhere, near
+  // 1 / num_chunks where rows are in their order. 1 where there are no values.
+  double Overlap() const;
+  // Do the bounds of chunks ascend, with no NULL and no NaN among the values? Of integers and floats.
+  bool Ascends() const;
 
  private:
+  std::pair<size_t, size_t> ChunksNear(const ValueSet& set) const;
   Value ValueOf(const Words& words, const Decimals& decimals, const Texts& texts, size_t chunk) const;
 };
 

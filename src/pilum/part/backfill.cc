@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 
 #include "pilum/index/sidecar_builder.h"
+#include "pilum/part/dataset_file.h"
 #include "pilum/part/part_spool.h"
 #include "pilum/part/store_view.h"
 
@@ -21,6 +22,7 @@ class Backfiller {
     PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
     if (view.parts.visible.empty())
       return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    PILUM_ASSIGN_OR_RETURN(spec_, ReadDatasetSpec(files_, ctx_));
     for (const PartFile& part : view.parts.visible) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       const Status st = Part(part);
@@ -50,7 +52,8 @@ class Backfiller {
   Status Rebuild(const PartFile& part, const Hash128& identity) {
     PILUM_ASSIGN_OR_RETURN(auto source, files_.store->OpenSource(part.path, ctx_));
     PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx_));
-    SidecarBuilder builder(*reader->schema());
+    PILUM_ASSIGN_OR_RETURN(const auto sidecar_schema, SidecarSchema(spec_, reader->schema()));
+    SidecarBuilder builder(*sidecar_schema);
     PILUM_ASSIGN_OR_RETURN(auto stream, reader->Read(std::nullopt, RowSet::All(reader->num_rows()), {}, ctx_));
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
@@ -86,6 +89,7 @@ class Backfiller {
   const DatasetFiles& files_;
   const BackfillOptions options_;
   ReadContext& ctx_;
+  std::optional<DatasetSpec> spec_;
   BackfillResult result_;
 };
 

@@ -7,6 +7,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/part/batch_rows.h"
+#include "pilum/part/dataset_file.h"
 #include "pilum/part/union_schema.h"
 
 namespace pilum {
@@ -75,7 +76,10 @@ Result<PlanDone> DoPlan(const DatasetFiles& files, const MergePlan& plan, const 
   PILUM_ASSIGN_OR_RETURN(auto schema, SchemaOf(inputs, WhatItStandsFor(plan, inputs)));
   PILUM_ASSIGN_OR_RETURN(auto folder, TempDir::Make());
   const auto options = PartWriteOptions::For(*schema, FileVersion::kV2_2);
-  PILUM_ASSIGN_OR_RETURN(auto spool, PartSpool::Make(folder->path() + "/merged.lance", schema, options.file));
+  PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files, ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto sidecar_schema, SidecarSchema(spec, schema));
+  PILUM_ASSIGN_OR_RETURN(auto spool,
+                         PartSpool::Make(folder->path() + "/merged.lance", schema, *sidecar_schema, options.file));
   std::vector<FieldPath> columns;
   for (const auto& field : schema->fields()) columns.push_back({{field->name()}});
   BatchRows taken = NotTaken(plan);

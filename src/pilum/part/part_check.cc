@@ -9,6 +9,7 @@
 #include "pilum/base/hash.h"
 #include "pilum/index/part_index.h"
 #include "pilum/index/sidecar_builder.h"
+#include "pilum/part/dataset_file.h"
 #include "pilum/part/part_unit.h"
 
 namespace pilum {
@@ -30,21 +31,21 @@ class Checker {
     for (Status& st : found) faults_->push_back(std::move(st));
     auto identity = PartIdentity(files_, part_, ctx_);
     if (!identity.ok()) return Note(identity.status());
-    std::unique_ptr<SidecarBuilder> truth;
+    std::optional<Truth> truth;
     if (sound) {
       auto built = Rebuild(**reader, *identity);
       if (!built.ok()) return Note(built.status());
       truth = std::move(*built);
     }
     const SidecarIdentity wanted{SchemaDescriptorHash(*(*reader)->schema()), *identity, (*reader)->num_rows()};
-    PILUM_RETURN_NOT_OK(CheckSidecar(files_.IndexPath(part_.name), SidecarKind::kIndex, wanted, truth.get()));
-    PILUM_RETURN_NOT_OK(CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth.get()));
-    return CheckSidecar(files_.StatsPath(part_.name), SidecarKind::kStats, wanted, truth.get());
+    PILUM_RETURN_NOT_OK(CheckSidecar(files_.IndexPath(part_.name), SidecarKind::kIndex, wanted, truth));
+    PILUM_RETURN_NOT_OK(CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth));
+    return CheckSidecar(files_.StatsPath(part_.name), SidecarKind::kStats, wanted, truth);
   }
 
  private:
   Status Note(const Status& st) {
-    if (StopsARead(st)) return st;
+    if (st.ok() || StopsARead(st)) return st;
     faults_->push_back(st);
     return Status::OK();
   }
@@ -64,20 +65,32 @@ class Checker {
   }
 
   // What the sidecars must say, from the rows.
-  Result<std::unique_ptr<SidecarBuilder>> Rebuild(const FileReader& reader, const Hash128& identity) {
-    auto builder = std::make_unique<SidecarBuilder>(*reader.schema());
+  struct Truth {
+    std::unique_ptr<SidecarBuilder> builder;
+    std::shared_ptr<PartIndex> index, header;
+  };
+  Result<Truth> Rebuild(const FileReader& reader, const Hash128& identity) {
+    PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files_, ctx_));
+    PILUM_ASSIGN_OR_RETURN(const auto asked, SidecarSchema(spec, reader.schema()));
+    auto builder = std::make_unique<SidecarBuilder>(*asked);
     PILUM_ASSIGN_OR_RETURN(auto stream, reader.Read(std::nullopt, RowSet::All(reader.num_rows()), {}, ctx_));
     while (true) {
       PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
       if (!batch) break;
       PILUM_RETURN_NOT_OK(builder->Append(*batch));
     }
-    PILUM_RETURN_NOT_OK(builder->Finish(*reader.schema(), identity).status());
-    return builder;
+    PILUM_ASSIGN_OR_RETURN(auto files, builder->Finish(*reader.schema(), identity));
+    auto open = [&](std::string bytes, SidecarKind kind) {
+      return PartIndex::Open(MakeMemorySource("rebuilt sidecar", arrow::Buffer::FromString(std::move(bytes))), kind,
+                             ctx_);
+    };
+    PILUM_ASSIGN_OR_RETURN(auto index, open(std::move(files.index), SidecarKind::kIndex));
+    PILUM_ASSIGN_OR_RETURN(auto header, open(std::move(files.header), SidecarKind::kHeader));
+    return Truth{std::move(builder), std::move(index), std::move(header)};
   }
 
   Status CheckSidecar(const std::string& path, SidecarKind kind, const SidecarIdentity& wanted,
-                      const SidecarBuilder* truth) {
+                      const std::optional<Truth>& truth) {
     auto index = OpenPartIndex(files_, path, kind, wanted.part_hash, ctx_);
     if (!index.ok()) {
       if (KindOf(index.status()) == ErrorKind::kNotFound) {
@@ -90,16 +103,18 @@ class Checker {
       return Note(Corrupt(path, "header", "it is of another schema or row count"));
     for (const SectionEntry& entry : (*index)->sidecar().entries()) {
       if (entry.state != SectionState::kPresent) continue;
-      auto bytes = (*index)->sidecar().ReadSection(entry, ctx_);
-      if (!bytes.ok()) PILUM_RETURN_NOT_OK(Note(bytes.status()));
+      PILUM_RETURN_NOT_OK(Note((*index)->sidecar().VerifySection(entry, ctx_)));
     }
     if (kind == SidecarKind::kHeader) {
       const Status schema = (*index)->ReadSchema(ctx_).status();
       if (!schema.ok() && KindOf(schema) != ErrorKind::kNotFound) PILUM_RETURN_NOT_OK(Note(schema));
     }
     if (!truth) return Status::OK();
-    if (kind == SidecarKind::kStats) return CheckStats(path, **index, *truth);
-    for (const auto& column : truth->columns()) PILUM_RETURN_NOT_OK(CheckColumn(path, kind, **index, column));
+    if (kind == SidecarKind::kStats) return CheckStats(path, **index, *truth->builder);
+    for (const auto& column : truth->builder->columns()) {
+      PILUM_RETURN_NOT_OK(CheckColumn(path, kind, **index, column, *truth->header));
+      if (kind == SidecarKind::kIndex) PILUM_RETURN_NOT_OK(CheckRows(path, **index, *truth, column.path));
+    }
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));
   }
 
@@ -121,21 +136,111 @@ class Checker {
   }
 
   Status CheckColumn(const std::string& path, SidecarKind kind, const PartIndex& index,
-                     const SidecarBuilder::Column& column) {
+                     const SidecarBuilder::Column& column, const PartIndex& truth) {
     PILUM_ASSIGN_OR_RETURN(auto zones, index.Zones(column.path, ctx_));
     if (zones) {
-      const ZoneMap& truth = kind == SidecarKind::kHeader ? column.collector->bounds() : column.collector->zones();
-      const std::string what = FirstLie(*zones, truth);
+      const ZoneMap& exact = kind == SidecarKind::kHeader ? column.collector->bounds() : column.collector->zones();
+      const std::string what = FirstLie(*zones, exact);
       if (!what.empty()) faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.path.ToString()), what));
     }
     PILUM_ASSIGN_OR_RETURN(auto filter, index.Bloom(column.path, ctx_));
-    if (filter && !column.collector->distinct().overflowed()) {
+    PILUM_ASSIGN_OR_RETURN(auto fuse, index.Fuse(column.path, ctx_));
+    if (kind == SidecarKind::kHeader) {
+      PILUM_ASSIGN_OR_RETURN(auto ranges, index.Ranges(column.path, ctx_));
+      PILUM_ASSIGN_OR_RETURN(auto wanted, truth.Ranges(column.path, ctx_));
+      PILUM_ASSIGN_OR_RETURN(auto elements, index.MemberBloom(column.path, ctx_));
+      if (elements && !std::all_of(column.member_hashes.begin(), column.member_hashes.end(),
+                                   [&](uint64_t hash) { return elements->MayContain(hash); })) {
+        faults_->push_back(
+            Corrupt(path, fmt::format("column '{}'", column.path.ToString()), "its filter loses elements of lists"));
+      }
+      if (ranges && wanted && !ranges->Covers(*wanted))
+        faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.path.ToString()), "its ranges lose values"));
+    }
+    PILUM_ASSIGN_OR_RETURN(auto cuckoo, index.Cuckoo(column.path, ctx_));
+    if ((filter || fuse || cuckoo) && !column.collector->distinct().overflowed()) {
       uint64_t lost = 0;
-      column.collector->distinct().ForEach([&](uint64_t hash) { lost += !filter->MayContain(hash); });
+      column.collector->distinct().ForEach([&](uint64_t hash) {
+        lost += (filter && !filter->MayContain(hash)) || (fuse && !fuse->MayContain(hash)) ||
+                (cuckoo && !cuckoo->MayContain(hash));
+      });
       if (lost > 0) {
         faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.path.ToString()),
                                    fmt::format("its filter loses {} of the part's values", lost)));
       }
+    }
+    return Status::OK();
+  }
+
+  // Indexes that name rows: those of each value, those of NULL. Equal sections need no second look.
+  Status CheckRows(const std::string& path, const PartIndex& stored, const Truth& rebuilt, const FieldPath& column) {
+    const PartIndex& truth = *rebuilt.index;
+    auto fault = [&](std::string what) {
+      faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.ToString()), what));
+    };
+    auto differs = [&](SectionFamily family) {
+      const SectionEntry* a = stored.sidecar().Find(family, &column);
+      const SectionEntry* b = truth.sidecar().Find(family, &column);
+      return a && b && a->hash != b->hash;
+    };
+    for (const auto family : {SectionFamily::kInverted, SectionFamily::kMembers, SectionFamily::kTrigrams}) {
+      if (!differs(family)) continue;
+      auto open = [&](const PartIndex& index) {
+        return family == SectionFamily::kTrigrams ? index.Trigrams(column, ctx_) : index.Inverted(family, column, ctx_);
+      };
+      PILUM_ASSIGN_OR_RETURN(auto found, open(stored));
+      PILUM_ASSIGN_OR_RETURN(auto wanted, open(truth));
+      if (!found || !wanted) continue;
+      std::string what;
+      Status asked;
+      PILUM_RETURN_NOT_OK(wanted->ForEach(
+          [&](const Value& value, const RowSet& rows) {
+            if (!what.empty() || !asked.ok()) return;
+            auto answer = found->Rows(ValueSet::Point(value), ~uint64_t{0} >> 8, false, ctx_);
+            if (!answer.ok()) asked = answer.status();
+            if (!answer.ok() || !*answer || (*answer)->rows == rows) return;
+            what = fmt::format("value {}: its rows are not those that hold it", value.ToString());
+          },
+          ctx_));
+      PILUM_RETURN_NOT_OK(Note(asked));
+      if (!what.empty()) fault(what);
+    }
+    if (differs(SectionFamily::kKey)) PILUM_RETURN_NOT_OK(CheckKey(path, stored, *rebuilt.builder, column));
+    if (differs(SectionFamily::kNulls)) {
+      PILUM_ASSIGN_OR_RETURN(auto found, stored.NullRows(column, ctx_));
+      PILUM_ASSIGN_OR_RETURN(auto wanted, truth.NullRows(column, ctx_));
+      if (found && wanted && *found != *wanted) fault("its NULL rows are not those of the part");
+    }
+    return Status::OK();
+  }
+
+  // Every hash of the rows leads to them.
+  Status CheckKey(const std::string& path, const PartIndex& stored, const SidecarBuilder& truth_builder,
+                  const FieldPath& column) {
+    PILUM_ASSIGN_OR_RETURN(auto key, stored.Key(column, ctx_));
+    if (!key) return Status::OK();
+    const KeyBuilder* truth = nullptr;
+    for (const auto& c : truth_builder.columns()) {
+      if (c.path == column) truth = c.key.get();
+    }
+    if (!truth) return Status::OK();
+    uint64_t lost = 0;
+    const auto& all = truth->sorted();
+    constexpr size_t kAtOnce = 8192;
+    for (size_t at = 0; at < all.size(); at += kAtOnce) {
+      std::vector<uint64_t> hashes, rows;
+      for (size_t i = at; i < std::min(all.size(), at + kAtOnce); ++i) {
+        hashes.push_back(all[i].hash);
+        rows.push_back(all[i].row);
+      }
+      std::sort(rows.begin(), rows.end());
+      auto found = key->Rows(std::move(hashes), ~uint64_t{0} >> 8, ctx_);
+      if (!found.ok()) return Note(found.status());
+      lost += RowSet::FromSorted(rows).Minus(**found).size();
+    }
+    if (lost > 0) {
+      faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.ToString()),
+                                 fmt::format("its key loses {} of the part's rows", lost)));
     }
     return Status::OK();
   }

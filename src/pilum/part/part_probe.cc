@@ -40,6 +40,12 @@ Found Walk(const arrow::Schema& schema, const FieldPath& path, const arrow::Data
   return Found::kYes;
 }
 
+const arrow::DataType* ItemOf(const arrow::DataType& type) {
+  if (type.id() == Type::EXTENSION) return ItemOf(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  const bool list = type.id() == Type::LIST || type.id() == Type::LARGE_LIST || type.id() == Type::FIXED_SIZE_LIST;
+  return list ? type.field(0)->type().get() : nullptr;
+}
+
 }  // namespace
 
 PartProbe TranslateProbe(const Probe& probe, const arrow::Schema& snapshot, const arrow::Schema& part) {
@@ -52,7 +58,12 @@ PartProbe TranslateProbe(const Probe& probe, const arrow::Schema& snapshot, cons
   }
   if (own->id() == Type::NA) return {PartProbe::Kind::kAllNull, probe};
   PartProbe out{PartProbe::Kind::kAsk, probe};
-  if (probe.kind == Probe::Kind::kInSet) {
+  if (probe.kind == Probe::Kind::kHasElement) {
+    wide = ItemOf(*wide);
+    own = ItemOf(*own);
+    if (!wide || !own) return {};
+  }
+  if (probe.kind != Probe::Kind::kIsNull) {
     auto set = NarrowSet(probe.set, *wide, *own);
     if (!set) return {};
     out.probe.set = std::move(*set);

@@ -58,7 +58,7 @@ Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& path, 
   auto check = [&]() -> Status {
     PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files, path, kind, identity, ctx));
     for (const SectionEntry& entry : index->sidecar().entries()) {
-      if (entry.state == SectionState::kPresent) PILUM_RETURN_NOT_OK(index->sidecar().ReadSection(entry, ctx).status());
+      if (entry.state == SectionState::kPresent) PILUM_RETURN_NOT_OK(index->sidecar().VerifySection(entry, ctx));
     }
     return Status::OK();
   };
@@ -81,14 +81,14 @@ PartWriteOptions PartWriteOptions::For(const arrow::Schema& schema, FileVersion 
 }
 
 Result<std::unique_ptr<PartSpool>> PartSpool::Make(std::string path, std::shared_ptr<arrow::Schema> schema,
-                                                   const WriteOptions& options) {
+                                                   const arrow::Schema& sidecar_schema, const WriteOptions& options) {
   std::unique_ptr<PartSpool> spool(new PartSpool());
   spool->path_ = std::move(path);
   spool->schema_ = std::move(schema);
   PILUM_ASSIGN_OR_RETURN(auto file, CreateLocalFile(spool->path_));
   PILUM_ASSIGN_OR_RETURN(spool->writer_, FileWriter::Make(std::make_unique<HashingSink>(std::move(file), spool->hash_),
                                                           spool->schema_, options));
-  spool->sidecars_ = std::make_unique<SidecarBuilder>(*spool->schema_);
+  spool->sidecars_ = std::make_unique<SidecarBuilder>(sidecar_schema);
   return spool;
 }
 

@@ -23,9 +23,10 @@ struct PartWriteOptions {
 
 class PartSpool {
  public:
-  // `schema`: with the metadata that the part's bytes carry.
+  // `schema`: with the metadata that the part's bytes carry. `sidecar_schema`: the same fields, and what indexes are
+  // asked for (dataset_file.h).
   static Result<std::unique_ptr<PartSpool>> Make(std::string path, std::shared_ptr<arrow::Schema> schema,
-                                                 const WriteOptions& options);
+                                                 const arrow::Schema& sidecar_schema, const WriteOptions& options);
   Status Append(const arrow::RecordBatch& rows);
   uint64_t bytes_written() const { return writer_->bytes_written(); }
 

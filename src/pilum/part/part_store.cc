@@ -7,10 +7,12 @@
 #include <arrow/type.h>
 
 #include "pilum/file/schema_wire.h"
+#include "pilum/index/index_spec.h"
 #include "pilum/part/backfill.h"
 #include "pilum/part/batch_rows.h"
 #include "pilum/part/compact.h"
 #include "pilum/part/copy_dataset.h"
+#include "pilum/part/dataset_file.h"
 #include "pilum/part/erase.h"
 #include "pilum/part/part_check.h"
 #include "pilum/part/part_files.h"
@@ -58,7 +60,13 @@ class PartStoreImpl final : public PartStore {
     const auto schema = input.schema();
     PILUM_RETURN_NOT_OK(CheckInput(*schema, view.parts, options));
     const RowsOfBatch done(view, options.batch_id);
-    PartWriter writer(files_, schema, options, [&](const std::string& name) { return view.StandsInFor(name); });
+    PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files_, ctx));
+    PutOptions effective = options;  // what the caller did not choose, the dataset does
+    if (spec && options.target_part_bytes == PutOptions().target_part_bytes)
+      effective.target_part_bytes = spec->target_part_bytes.value_or(options.target_part_bytes);
+    PILUM_ASSIGN_OR_RETURN(auto sidecar_schema, SidecarSchema(spec, schema));
+    PartWriter writer(files_, schema, std::move(sidecar_schema), effective,
+                      [&](const std::string& name) { return view.StandsInFor(name); });
     PutResult skipped;
     uint64_t row = 0;
     while (true) {
@@ -203,6 +211,7 @@ class PartStoreImpl final : public PartStore {
       if (!names.insert(field->name()).second)
         return UsageError("the input has more than one column named '{}'", field->name());
     }
+    PILUM_RETURN_NOT_OK(CheckIndexSpecs(schema));
     PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(schema));
     if (options.new_schema) return Status::OK();
     auto named = NamedSchemas(parts);

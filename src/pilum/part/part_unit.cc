@@ -259,6 +259,16 @@ Result<std::optional<ColumnStats>> PartUnit::Stats(const FieldPath& column, Read
   return stats ? std::optional(*stats) : std::optional<ColumnStats>();
 }
 
+std::map<std::string, uint64_t> PartUnit::index_sections() const {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, uint64_t> all;
+  for (const auto* index : {part_.header.get(), index_.index.get()}) {
+    if (!index) continue;
+    for (const auto& [family, sections] : index->sections_read()) all[family] += sections;
+  }
+  return all;
+}
+
 std::string PartUnit::index_note() const {
   std::lock_guard lock(mutex_);
   if (!part_.note.empty()) return part_.note;

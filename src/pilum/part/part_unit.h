@@ -38,6 +38,7 @@ class PartUnit final : public Unit {
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override;
   Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override;
   Result<std::optional<ColumnStats>> Stats(const FieldPath& column, ReadContext& ctx) const override;
+  std::map<std::string, uint64_t> index_sections() const override;
   std::string index_note() const override;
   Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                             const BatchLimits& limits, const ReadContext& ctx) const override;

@@ -17,10 +17,12 @@ struct PartWriter::Open {
   uint64_t undecided = 0;  // logical, since rolling was last considered
 };
 
-PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options,
+PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema,
+                       std::shared_ptr<arrow::Schema> sidecar_schema, const PutOptions& options,
                        std::function<bool(const std::string&)> stood_for)
     : files_(std::move(files)),
       schema_(schema->WithMetadata(WithoutStoreKeys(schema->metadata()))),
+      sidecar_schema_(std::move(sidecar_schema)),
       options_(options),
       write_options_(PartWriteOptions::For(*schema_, options.version)),
       stood_for_(std::move(stood_for)) {
@@ -44,7 +46,7 @@ Status PartWriter::OpenPart(uint64_t first_row) {
     schema = schema_->WithMetadata(metadata);
   }
   const std::string path = fmt::format("{}/part-{}.lance", spool_->path(), parts_opened_++);
-  PILUM_ASSIGN_OR_RETURN(open->spool, PartSpool::Make(path, std::move(schema), write_options_.file));
+  PILUM_ASSIGN_OR_RETURN(open->spool, PartSpool::Make(path, std::move(schema), *sidecar_schema_, write_options_.file));
   open_ = std::move(open);
   return Status::OK();
 }

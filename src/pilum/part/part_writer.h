@@ -16,8 +16,8 @@ namespace pilum {
 class PartWriter {
  public:
   // `stood_for`: do merged parts stand for a part of this name? Then its rows are there already.
-  PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, const PutOptions& options,
-             std::function<bool(const std::string&)> stood_for);
+  PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema, std::shared_ptr<arrow::Schema> sidecar_schema,
+             const PutOptions& options, std::function<bool(const std::string&)> stood_for);
   ~PartWriter();
 
   // Rows of the schema. `first_row`: the number of the batch's first row in the input. Rows that do not follow the ones
@@ -35,7 +35,7 @@ class PartWriter {
   bool ShouldRoll() const;
 
   const DatasetFiles files_;
-  const std::shared_ptr<arrow::Schema> schema_;
+  const std::shared_ptr<arrow::Schema> schema_, sidecar_schema_;
   const PutOptions options_;
   const PartWriteOptions write_options_;
   const std::function<bool(const std::string&)> stood_for_;

@@ -259,16 +259,22 @@ Result<BoolPtr> Binder::BindLike(const Expr& e) {
   if (tested.literal) return MakeConst(compiled->Matches(tested.literal->bytes) != e.negated);
   std::string shown = fmt::format("{} {} {}", tested.value->ToString(), e.name, pattern.literal->ToString());
   if (fold) {
+    auto needles = compiled->Needles();
     auto test = [p = std::move(*compiled)](std::string_view text) { return p.Matches(text); };
-    return Maybe(MakeTextTest(tested.value, std::move(test), std::nullopt, std::move(shown), 100), e.negated);
+    return Maybe(MakeTextTest(tested.value, std::move(test), std::nullopt, std::move(shown), 100,
+                              {.pieces = std::move(needles), .folded = true}),
+                 e.negated);
   }
   bool exact = false;
   ValueSet implied = compiled->Implied(&exact);
   if (exact) return Maybe(MakeInSet(tested.value, std::move(implied), std::move(shown)), e.negated);
   std::optional<ValueSet> probe;
   if (!implied.is_all()) probe = std::move(implied);
+  auto needles = compiled->Needles();
   auto test = [p = std::move(*compiled)](std::string_view text) { return p.Matches(text); };
-  return Maybe(MakeTextTest(tested.value, std::move(test), std::move(probe), std::move(shown)), e.negated);
+  return Maybe(MakeTextTest(tested.value, std::move(test), std::move(probe), std::move(shown), 30,
+                            {.pieces = std::move(needles)}),
+               e.negated);
 }
 
 }  // namespace pilum

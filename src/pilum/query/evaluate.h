@@ -116,8 +116,13 @@ std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vect
 BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);
 // evaluate_text.cc: any test of a text that is not a set; a probe where the test implies one
 using TextTest = std::function<bool(std::string_view)>;
-BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text,
-                     double cost = 30);
+// Pieces that a text contains wherever the test is TRUE; `folded`: they are in folded case, and so is the text looked at.
+struct Needles {
+  std::vector<std::string> pieces = {};
+  bool folded = false;
+};
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost = 30,
+                     Needles needles = {});
 // Two texts a row; nullopt is NULL.
 using TextPairTest = std::function<std::optional<bool>(std::string_view, std::string_view)>;
 BoolPtr MakeTextPairTest(ValuePtr a, ValuePtr b, TextPairTest test, std::string text);

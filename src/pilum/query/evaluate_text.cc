@@ -71,6 +71,8 @@ class TextPairExpr : public BoolExpr {
   TextPairTest test_;
 };
 
+constexpr size_t kShortestNeedle = 3;  // bytes; no index knows shorter ones
+
 std::shared_ptr<BoundPredicate::Node> Leaf(std::string text) {
   auto node = std::make_shared<BoundPredicate::Node>();
   node->text = std::move(text);
@@ -79,12 +81,23 @@ std::shared_ptr<BoundPredicate::Node> Leaf(std::string text) {
 
 }  // namespace
 
-BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost) {
+BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost,
+                     Needles needles) {
   auto node = Leaf(std::move(text));
   node->cost = (value->type()->id() == arrow::Type::DICTIONARY ? 0.1 * cost : cost) + value->cost();
   node->guess = 0.2;
-  if (implied && value->column() != nullptr && !value->through_list()) {
-    node->probe = Probe{Probe::Kind::kInSet, *value->column(), std::move(*implied), false};
+  std::erase_if(needles.pieces, [](const std::string& n) { return n.size() < kShortestNeedle; });
+  if (value->column() != nullptr && !value->through_list()) {
+    if (implied) node->probe = Probe{Probe::Kind::kInSet, *value->column(), std::move(*implied), false};
+    if (!needles.pieces.empty()) {
+      Probe contains{Probe::Kind::kContains, *value->column(), ValueSet::All(), false};
+      contains.needles = std::move(needles.pieces);
+      contains.folded = needles.folded;
+      if (node->probe)
+        node->more_probes.push_back(std::move(contains));
+      else
+        node->probe = std::move(contains);
+    }
   }
   return std::make_shared<TextTestExpr>(std::move(node), std::move(value), std::move(test));
 }

@@ -32,8 +32,10 @@ void AppendTree(const Node& node, size_t depth, std::string* out) {
       *out += indent + (!node.constant ? "NULL" : *node.constant ? "TRUE" : "FALSE") + "\n";
       break;
     case Node::Kind::kLeaf:
-      *out += fmt::format("{}{}   [{}]\n", indent, Cut(node.text),
+      *out += fmt::format("{}{}   [{}", indent, Cut(node.text),
                           node.probe ? "probe: " + Cut(node.probe->ToString()) : std::string("recheck only"));
+      for (const Probe& probe : node.more_probes) *out += ", " + Cut(probe.ToString());
+      *out += "]\n";
       break;
   }
   for (const auto& child : node.children) AppendTree(*child, depth + 1, out);
@@ -92,6 +94,17 @@ std::string OrderText(const EvalOrder& order) {
   return out;
 }
 
+// Which indexes were asked, of the units looked at.
+std::string SectionsText(const QueryProgress& progress) {
+  std::map<std::string, uint64_t> all;
+  for (const UnitOutcome& u : progress.units) {
+    for (const auto& [family, sections] : u.unit->index_sections()) all[family] += sections;
+  }
+  std::string out;
+  for (const auto& [family, sections] : all) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", family, sections);
+  return out.empty() ? out : fmt::format("index    sections read: {}\n", out);
+}
+
 std::string CountsText(const Plan& plan, const QueryProgress& progress, const ReadContext& ctx) {
   const QueryCounts& c = progress.counts;
   std::string out = progress.ended ? "" : "so far\n";
@@ -100,6 +113,7 @@ std::string CountsText(const Plan& plan, const QueryProgress& progress, const Re
         fmt::format("prune    {} of {} units dropped, {} looked at\n", c.units_pruned, c.units, progress.units.size());
     out += fmt::format("narrow   {} of {} rows possible, {} certain, in {} units read\n", c.rows_candidate,
                        c.rows_total, c.rows_certain, c.units_read);
+    out += SectionsText(progress);
     out += UnitsText(progress);
     if (progress.order) out += OrderText(*progress.order);
     out += fmt::format("recheck  {} rows\n", c.rows_rechecked);

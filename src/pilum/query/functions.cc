@@ -71,7 +71,7 @@ Result<Operand> BindTextSearch(FunctionCall f) {
   if (wanted.empty()) return Boolean(MakeInSet(text.value, ValueSet::All(), Shown(f)), f.call.pos);
   if (which == 's') return Boolean(MakeInSet(text.value, PrefixSet(wanted), Shown(f)), f.call.pos);
   auto test = [holds, wanted](std::string_view x) { return holds(x, wanted); };
-  return Boolean(MakeTextTest(text.value, test, std::nullopt, Shown(f)), f.call.pos);
+  return Boolean(MakeTextTest(text.value, test, std::nullopt, Shown(f), 30, {.pieces = {wanted}}), f.call.pos);
 }
 
 Result<Operand> BindCoalesce(FunctionCall f) {

@@ -164,6 +164,26 @@ class Cardinality : public ValueExpr {
   ValuePtr list_;
 };
 
+// What an index is asked: an element in any of the sets, or one in each.
+std::shared_ptr<BoundPredicate::Node> HasElementNode(const FieldPath& column, const std::vector<ValueSet>& sets,
+                                                     bool all) {
+  auto node = std::make_shared<BoundPredicate::Node>();
+  auto probe = [&](ValueSet set, bool exact) { return Probe{Probe::Kind::kHasElement, column, std::move(set), exact}; };
+  if (!all || sets.size() == 1) {
+    ValueSet any;
+    for (const ValueSet& s : sets) any = any.Union(s);
+    node->probe = probe(std::move(any), true);
+    return node;
+  }
+  for (const ValueSet& s : sets) {  // none: TRUE, but NULL where the list is: no index knows
+    if (node->probe)
+      node->more_probes.push_back(probe(s, false));
+    else
+      node->probe = probe(s, false);
+  }
+  return node;
+}
+
 }  // namespace
 
 Result<Operand> BindArrayHas(FunctionCall f) {
@@ -189,17 +209,21 @@ Result<Operand> BindArrayHas(FunctionCall f) {
   auto item = std::make_shared<Items>(item_type);
   std::vector<Literal> wanted = is_list ? f.args[1].literal->items : std::vector<Literal>{*f.args[1].literal};
   std::vector<BoolPtr> tests;
+  std::vector<ValueSet> sets;
   for (const auto& l : wanted) {
     if (l.kind == Literal::Kind::kNull) {  // NULL equals nothing
       tests.push_back(MakeConst(std::nullopt));
+      sets.push_back(ValueSet::None());
       continue;
     }
     PILUM_ASSIGN_OR_RETURN(ValueSet set, CompareSet("=", l, item_type));
+    sets.push_back(set);
     tests.push_back(MakeInSet(item, std::move(set), "item"));
   }
   const bool all = f.call.name == "array_has_all";
   if (!all && tests.size() > 1) tests = {MakeOr(std::move(tests))};
-  auto node = std::make_shared<BoundPredicate::Node>();
+  auto node = list.value->column() && !list.value->through_list() ? HasElementNode(*list.value->column(), sets, all)
+                                                                  : std::make_shared<BoundPredicate::Node>();
   node->text = fmt::format("{}({}, {})", f.call.name, list.value->ToString(), f.args[1].literal->ToString());
   node->cost = 20 + 10.0 * static_cast<double>(tests.size()) + list.value->cost();
   return Boolean(std::make_shared<ListHas>(std::move(node), list.value, std::move(tests), all), f.call.pos);

@@ -93,6 +93,18 @@ ValueSet LikePattern::Implied(bool* exact) const {
   return PrefixSet(prefix);
 }
 
+std::vector<std::string> LikePattern::Needles() const {
+  std::vector<std::string> out(1);
+  for (const auto& s : steps_) {
+    if (s.kind == Step::Kind::kByte)
+      out.back().push_back(s.byte);
+    else if (!out.back().empty())
+      out.emplace_back();
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
 ValueSet PrefixSet(const std::string& prefix) {
   std::string next = prefix;
   while (!next.empty() && static_cast<uint8_t>(next.back()) == 0xFF) next.pop_back();

@@ -19,6 +19,8 @@ class LikePattern {
   bool Matches(std::string_view text) const;
   // Texts the pattern allows, by its beginning: all matches lie in it. `exact`: it is the set of matches. Not for ILIKE.
   ValueSet Implied(bool* exact) const;
+  // Pieces that every match contains, in folded case for ILIKE.
+  std::vector<std::string> Needles() const;
 
  private:
   struct Step {

@@ -48,11 +48,21 @@ struct Narrower {
 
   Result<Candidates> Leaf(const Node& node) const {
     if (!node.probe || !use_index) return Candidates::Unknown(unit.num_rows());
-    PILUM_ASSIGN_OR_RETURN(auto c, unit.Narrow(*node.probe, ctx));
+    PILUM_ASSIGN_OR_RETURN(Candidates all, Ask(*node.probe));
+    for (const Probe& probe : node.more_probes) {
+      if (all.possible.empty()) break;
+      PILUM_ASSIGN_OR_RETURN(auto more, Ask(probe));
+      all = Candidates::And(all, more);
+    }
+    return all;
+  }
+
+  Result<Candidates> Ask(const Probe& probe) const {
+    PILUM_ASSIGN_OR_RETURN(auto c, unit.Narrow(probe, ctx));
     // A row number past the unit is a broken index; the rows themselves are all that can be read.
     const RowSet rows = RowSet::All(unit.num_rows());
     if (!c.possible.IsSubsetOf(rows) || !c.certain.IsSubsetOf(c.possible)) return Candidates::Unknown(unit.num_rows());
-    if (!node.probe->exact) {  // membership is necessary, not sufficient: inside the set anything can be
+    if (!probe.exact) {  // membership is necessary, not sufficient: inside the set anything can be
       c.certain = RowSet();
       c.maybe_null = c.maybe_null.Union(c.possible);
     }

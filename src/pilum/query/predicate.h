@@ -25,11 +25,12 @@ class BoundPredicate {
     enum class Kind { kAnd, kOr, kNot, kConst, kLeaf };
     Kind kind = Kind::kLeaf;
     std::vector<std::shared_ptr<const Node>> children;
-    std::optional<bool> constant;  // kConst: TRUE, FALSE, or NULL (nullopt)
-    std::optional<Probe> probe;    // kLeaf: nullopt = only recheck can tell
-    std::string text;              // for --explain
-    double cost = 1;               // to evaluate, about nanoseconds a row (query/selectivity.h)
-    double guess = 1.0 / 3;        // kLeaf: the share of rows that are TRUE, where nothing is known of the column
+    std::optional<bool> constant;    // kConst: TRUE, FALSE, or NULL (nullopt)
+    std::optional<Probe> probe;      // kLeaf: nullopt = only recheck can tell
+    std::vector<Probe> more_probes;  // kLeaf: further ones, none exact; TRUE implies every one
+    std::string text;                // for --explain
+    double cost = 1;                 // to evaluate, about nanoseconds a row (query/selectivity.h)
+    double guess = 1.0 / 3;          // kLeaf: the share of rows that are TRUE, where nothing is known of the column
   };
 
   virtual ~BoundPredicate() = default;

@@ -41,8 +41,17 @@ struct Pruner {
 
   Result<bool> MayLeaf(const Node& node, bool wanted) const {
     if (!node.probe || !use_index) return true;
-    if (wanted) return Ask(*node.probe);
+    if (wanted) {
+      PILUM_ASSIGN_OR_RETURN(bool may, Ask(*node.probe));
+      for (const Probe& probe : node.more_probes) {
+        if (!may) break;
+        PILUM_ASSIGN_OR_RETURN(may, Ask(probe));
+      }
+      return may;
+    }
+    if (!node.more_probes.empty()) return true;  // none is exact
     Probe opposite = *node.probe;
+    if (opposite.kind == Probe::Kind::kHasElement) return true;  // lists without such an element: no set says that
     if (opposite.kind == Probe::Kind::kIsNull) {
       opposite.kind = Probe::Kind::kInSet;
       opposite.set = ValueSet::All();
@@ -55,7 +64,7 @@ struct Pruner {
   }
 
   Result<bool> Ask(const Probe& probe) const {
-    if (probe.kind == Probe::Kind::kInSet && probe.set.empty()) return false;
+    if (probe.kind != Probe::Kind::kIsNull && probe.set.empty()) return false;
     return unit.MayMatch(probe, ctx);
   }
 };

@@ -145,6 +145,7 @@ std::optional<Chances> ChancesOf(const Probe& probe, const ColumnStats& stats, c
   if (stats.rows() == 0) return std::nullopt;
   const double nulls = static_cast<double>(stats.nulls()) / static_cast<double>(stats.rows());
   if (probe.kind == Probe::Kind::kIsNull) return Chances{nulls, 0};
+  if (probe.kind != Probe::Kind::kInSet) return std::nullopt;  // statistics know no parts of texts and no elements
   if (!stats.distinct() && !stats.top() && !stats.has_extremes()) return std::nullopt;
   const double share = ShareIn(probe.set, stats, type) * (1 - nulls);
   return Chances{probe.exact ? share : share / 2, nulls};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ class Unit {
   virtual Result<std::optional<ColumnStats>> Stats(const FieldPath& column, ReadContext& ctx) const {
     return std::optional<ColumnStats>();
   }
+  // How many sections of each index family were read for it since it was opened: what its answers came from.
+  virtual std::map<std::string, uint64_t> index_sections() const { return {}; }
   // Why the unit is scanned although an index was expected (damaged, foreign, older sidecar); empty if nothing is wrong.
   virtual std::string index_note() const = 0;
 

@@ -1,0 +1,95 @@
+#include "pilum/index/index_spec.h"
+
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+namespace pilum {
+namespace {
+
+struct Named {
+  std::string_view name;
+  uint32_t kinds;
+};
+constexpr Named kNames[] = {
+    {"none", 0},
+    {"bloom", static_cast<uint32_t>(IndexKind::kBloom)},
+    {"inverted", static_cast<uint32_t>(IndexKind::kInverted)},
+    {"nulls", static_cast<uint32_t>(IndexKind::kNulls)},
+    {"members", static_cast<uint32_t>(IndexKind::kMembers)},
+    {"key", static_cast<uint32_t>(IndexKind::kKey)},
+    {"trigrams", static_cast<uint32_t>(IndexKind::kTrigrams)},
+    {"cuckoo", static_cast<uint32_t>(IndexKind::kCuckoo)},
+    {"xor", static_cast<uint32_t>(IndexKind::kFuse)},
+    {"time", static_cast<uint32_t>(IndexKind::kRanges)},
+    {"owner", static_cast<uint32_t>(IndexKind::kRanges) | static_cast<uint32_t>(IndexKind::kBloom)},
+};
+
+std::string AnnotationOf(const arrow::Field& field, bool* found) {
+  *found = false;
+  if (!field.metadata()) return {};
+  const int at = field.metadata()->FindKey(std::string(kIndexKey));
+  if (at < 0) return {};
+  *found = true;
+  return field.metadata()->value(at);
+}
+
+bool HasAnnotation(const arrow::Field& field) {
+  bool found = false;
+  AnnotationOf(field, &found);
+  if (found || field.type()->id() != arrow::Type::STRUCT) return found;
+  for (const auto& child : field.type()->fields()) {
+    if (HasAnnotation(*child)) return true;
+  }
+  return false;
+}
+
+Status CheckField(const arrow::Field& field) {
+  const IndexSpec spec = IndexSpec::Of(field, true);
+  if (!spec.unknown.empty()) {
+    std::string known;
+    for (const Named& n : kNames) known += fmt::format("{}{}", known.empty() ? "" : ", ", n.name);
+    return UsageError("column '{}': {} asks for an index '{}'; there are {}", field.name(), kIndexKey, spec.unknown[0],
+                      known);
+  }
+  if (field.type()->id() != arrow::Type::STRUCT) return Status::OK();
+  for (const auto& child : field.type()->fields()) PILUM_RETURN_NOT_OK(CheckField(*child));
+  return Status::OK();
+}
+
+}  // namespace
+
+IndexSpec IndexSpec::Of(const arrow::Field& field, bool annotated) {
+  IndexSpec spec;
+  spec.annotated = annotated;
+  bool found = false;
+  const std::string list = AnnotationOf(field, &found);
+  for (size_t at = 0; at < list.size();) {
+    size_t end = list.find_first_of(", \t\n", at);
+    if (end == std::string::npos) end = list.size();
+    const std::string name = list.substr(at, end - at);
+    at = end + 1;
+    if (name.empty()) continue;
+    bool known = false;
+    for (const Named& n : kNames) {
+      if (n.name != name) continue;
+      spec.asked |= n.kinds;
+      known = true;
+    }
+    if (!known) spec.unknown.push_back(name);
+  }
+  return spec;
+}
+
+bool IsAnnotated(const arrow::Schema& schema) {
+  for (const auto& field : schema.fields()) {
+    if (HasAnnotation(*field)) return true;
+  }
+  return false;
+}
+
+Status CheckIndexSpecs(const arrow::Schema& schema) {
+  for (const auto& field : schema.fields()) PILUM_RETURN_NOT_OK(CheckField(*field));
+  return Status::OK();
+}
+
+}  // namespace pilum

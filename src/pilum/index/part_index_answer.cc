@@ -1,0 +1,199 @@
+// What one sidecar answers to a probe: zones first, then whatever index knows more and costs less than the rows it could save.
+#include "pilum/index/part_index.h"
+#include "pilum/index/told.h"
+#include "pilum/index/trigram_builder.h"
+#include "pilum/sketch/value_hash.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kBytesPerRow = 8;  // what reading a row costs, in bytes of an index: more is not fetched for it
+
+}  // namespace
+
+Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
+  Candidates found = Candidates::Unknown(num_rows());
+  switch (probe.kind) {
+    case Probe::Kind::kIsNull: return zones ? ApplyNulls(probe, zones->IsNull(), ctx) : found;
+    case Probe::Kind::kInSet:
+      if (!zones) return found;
+      found = zones->InSet(probe.set, probe.exact);
+      if (kind_ == SidecarKind::kHeader && !found.possible.empty() && found.certain.empty()) {
+        PILUM_ASSIGN_OR_RETURN(auto ranges, Ranges(probe.column, ctx));
+        if (ranges && !Told("ranges", ranges->MayOverlap(probe.set))) found.possible = RowSet();
+      }
+      break;
+    case Probe::Kind::kContains:
+      if (zones) found = zones->InSet(ValueSet::All(), false);
+      return ApplyTrigrams(probe, std::move(found), ctx);
+    case Probe::Kind::kHasElement:
+      if (!zones) break;
+      found.maybe_null = zones->IsNull().possible;
+      found.possible = zones->IsNull().certain.Complement(num_rows());
+      if (kind_ == SidecarKind::kHeader) return ApplyMemberFilter(probe, std::move(found), ctx);
+      break;
+  }
+  bool applied = false;
+  PILUM_ASSIGN_OR_RETURN(found, ApplyInverted(probe, std::move(found), &applied, ctx));
+  if (applied || probe.kind != Probe::Kind::kInSet) return found;
+  PILUM_ASSIGN_OR_RETURN(found, ApplyKey(probe, *zones, std::move(found), &applied, ctx));
+  if (applied) return found;
+  return ApplyFilter(probe, *zones, std::move(found), ctx);
+}
+
+Result<Candidates> PartIndex::ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kNulls, &probe.column);
+  if (!entry || found.possible == found.certain) return found;
+  if (reader_->FetchCost(entry->offset, entry->length) > found.possible.size() * kBytesPerRow) return found;
+  PILUM_ASSIGN_OR_RETURN(auto nulls, NullRows(probe.column, ctx));
+  if (nulls) found.possible = found.certain = Told("nulls", *nulls);
+  return found;
+}
+
+// An element that the filter does not know is in no list of the part.
+Result<Candidates> PartIndex::ApplyMemberFilter(const Probe& probe, Candidates found, ReadContext& ctx) const {
+  const auto points = probe.set.AsPoints();
+  if (!points || found.possible.empty()) return found;
+  PILUM_ASSIGN_OR_RETURN(auto filter, MemberBloom(probe.column, ctx));
+  if (!filter) return found;
+  for (const Value& v : *points) {
+    if (v.domain() == Domain::kDecimal || filter->MayContain(HashValue(v, 0))) return found;  // no scale is known here
+  }
+  found.possible = RowSet();
+  return found;
+}
+
+// Blocks that lack a trigram of a needle hold no text that contains it.
+Result<Candidates> PartIndex::ApplyTrigrams(const Probe& probe, Candidates found, ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kTrigrams, &probe.column);
+  if (!entry || found.possible.empty()) return found;
+  const auto grams = TrigramsOf(probe.needles, probe.folded);
+  if (grams.empty()) return found;
+  // Texts are longer than other values: reading one costs more than `kBytesPerRow`.
+  const uint64_t worth = found.possible.size() * 4;
+  if (reader_->FetchCost(entry->offset, entry->raw_length) > worth * kBytesPerRow) return found;
+  PILUM_ASSIGN_OR_RETURN(auto index, Trigrams(probe.column, ctx));
+  if (!index) return found;
+  std::vector<Value> values;
+  for (uint32_t gram : grams) values.push_back(Value::Int(gram));
+  auto each = index->Each(values, worth, ctx);
+  if (!each.ok()) {
+    std::lock_guard lock(mutex_);
+    PILUM_RETURN_NOT_OK(Forgive(each.status()));
+    return found;
+  }
+  if (!*each) return found;
+  RowSet blocks = RowSet::All(TrigramBuilder::BlocksOf(num_rows()));
+  for (const auto& rows : **each) {
+    if (rows) blocks = blocks.Intersect(*rows);
+  }
+  RowSet rows;
+  for (const RowRange& r : blocks.ranges())
+    rows.Append(r.begin * TrigramBuilder::kBlockRows, std::min(num_rows(), r.end * TrigramBuilder::kBlockRows));
+  found.possible = found.possible.Intersect(Told("trigrams", std::move(rows)));
+  return found;
+}
+
+Result<Candidates> PartIndex::ApplyInverted(const Probe& probe, Candidates found, bool* applied,
+                                            ReadContext& ctx) const {
+  const bool elements = probe.kind == Probe::Kind::kHasElement;
+  const auto family = elements ? SectionFamily::kMembers : SectionFamily::kInverted;
+  const SectionEntry* entry = reader_->Find(family, &probe.column);
+  const uint64_t unsure = found.possible.size() - found.certain.size();
+  if (!entry || unsure == 0) return found;
+  // Fetching the root must not cost more than reading the rows that it could save.
+  if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
+  PILUM_ASSIGN_OR_RETURN(auto index, Inverted(family, probe.column, ctx));
+  if (!index) return found;
+  auto answer = index->Rows(probe.set, unsure, !elements, ctx);
+  if (!answer.ok()) {
+    std::lock_guard lock(mutex_);
+    PILUM_RETURN_NOT_OK(Forgive(answer.status()));
+    return found;
+  }
+  if (!*answer) return found;
+  *applied = true;
+  const RowSet rows = Told(FamilyName(static_cast<uint16_t>(family)), std::move((*answer)->rows));
+  // Rows that must be read either way, and lie far apart, are better read with those between them.
+  if (!probe.exact && !(*answer)->outside && rows.size() * 4 > unsure) return found;
+  if (!(*answer)->outside) {
+    found.possible = found.possible.Intersect(rows.Union(found.certain));
+    if (probe.exact) found.certain = found.certain.Union(found.possible);
+    return found;
+  }
+  // All but these and NULLs lie in the set.
+  found.possible = found.possible.Minus(rows.Minus(found.certain));
+  if (probe.exact) found.certain = found.certain.Union(found.possible.Minus(found.maybe_null));
+  return found;
+}
+
+namespace {
+
+// The set as points of the column's domain; nullopt where it is not that.
+std::optional<std::vector<Value>> PointsOf(const ValueSet& set, Domain domain) {
+  if (!AllOfDomain(set, domain)) return std::nullopt;
+  return set.AsPoints();
+}
+
+}  // namespace
+
+// Rows whose value has the hash of a point: no others hold one.
+Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones, Candidates found, bool* applied,
+                                       ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kKey, &probe.column);
+  const uint64_t unsure = found.possible.size() - found.certain.size();
+  if (!entry || unsure == 0) return found;
+  if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
+  const auto points = PointsOf(probe.set, zones.domain);
+  if (!points) return found;
+  PILUM_ASSIGN_OR_RETURN(auto key, Key(probe.column, ctx));
+  if (!key) return found;
+  std::vector<uint64_t> hashes;
+  for (const Value& v : *points) hashes.push_back(HashValue(v, zones.scale));
+  auto rows = key->Rows(std::move(hashes), unsure, ctx);
+  if (!rows.ok()) {
+    std::lock_guard lock(mutex_);
+    PILUM_RETURN_NOT_OK(Forgive(rows.status()));
+    return found;
+  }
+  if (!*rows) return found;
+  *applied = true;
+  found.possible = found.possible.Intersect(Told("key", std::move(**rows)).Union(found.certain));
+  return found;
+}
+
+// A filter knows which of the asked points are nowhere in the part.
+Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found,
+                                          ReadContext& ctx) const {
+  if (found.possible.empty()) return found;
+  // One filter is enough: the smallest kind first.
+  const SectionEntry* entry = nullptr;
+  for (const auto family : {SectionFamily::kFuse, SectionFamily::kBloom, SectionFamily::kCuckoo}) {
+    if (!entry) entry = reader_->Find(family, &probe.column);
+  }
+  if (!entry) return found;
+  // Fetching a filter must not cost more than reading the rows that it could save.
+  if (kind_ == SidecarKind::kIndex && entry->length > found.possible.size() * kBytesPerRow) return found;
+  const auto points = PointsOf(probe.set, zones.domain);
+  if (!points) return found;
+  std::vector<Value> left;
+  auto keep_all_in = [&](const auto& filter) {
+    if (!filter.ok()) return filter.status();
+    for (const Value& v : *points) {
+      if (!*filter || (*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
+    }
+    return Status::OK();
+  };
+  switch (static_cast<SectionFamily>(entry->family)) {
+    case SectionFamily::kFuse: PILUM_RETURN_NOT_OK(keep_all_in(Fuse(probe.column, ctx))); break;
+    case SectionFamily::kBloom: PILUM_RETURN_NOT_OK(keep_all_in(Bloom(probe.column, ctx))); break;
+    default: PILUM_RETURN_NOT_OK(keep_all_in(Cuckoo(probe.column, ctx)));
+  }
+  if (left.size() == points->size()) return found;
+  const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
+  found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
+  return found;
+}
+
+}  // namespace pilum
