@@ -22,8 +22,8 @@ class InvertedBuilder {
   static constexpr uint64_t kMaxValueBytes = 1024;  // a longer value ends the index
   static constexpr uint64_t kMaxDictionaryBytes = 16 << 20;
   static constexpr uint64_t kBlockBytes = 16 << 10;  // a block is closed once it holds as much
-  // Postings of a value in more runs than this share of the rows are left out: reading the column is cheaper.
-  static constexpr uint64_t kRunShare = 6;
+  // Postings of a value in more runs than this share of the rows (a tenth) are left out: reading the column is cheaper.
+  static constexpr uint64_t kRunShare = 10;
 
   // `asked`: built whatever its size, but for the limits above; else given up where values hardly repeat.
   // Null: a type without values in normal form.

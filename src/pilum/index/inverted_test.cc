@@ -78,6 +78,19 @@ TEST(Postings, ComeBackAsTheyWere) {
   }
 }
 
+TEST(Postings, UnionsOfManyRunsAreThoseOfSortedOnes) {
+  Rng rng(11);
+  for (int round = 0; round < 200; ++round) {
+    const uint64_t n = 1 + rng() % 3000;
+    std::vector<RowRange> runs;
+    for (uint64_t k = rng() % (round % 3 ? 400 : 8); k > 0; --k) {
+      const uint64_t begin = rng() % n;
+      runs.push_back({begin, std::min(n, begin + 1 + rng() % (round % 2 ? 3 : 200))});
+    }
+    EXPECT_EQ(UnionOfRuns(runs, n), RowSet::FromRanges(runs));
+  }
+}
+
 TEST(Postings, HostileBytesAreRefusedOrRowsOfThePart) {
   Rng rng(2);
   for (int i = 0; i < 20000; ++i) {

@@ -40,7 +40,7 @@ Result<std::optional<RowSet>> KeyIndex::Rows(std::vector<uint64_t> hashes, uint6
     }
   }
   constexpr uint64_t kAlways = 4096;
-  if (bytes > possible * 8 + kAlways) return std::optional<RowSet>();
+  if (bytes > possible * 2 + kAlways) return std::optional<RowSet>();
   std::vector<BlockRef> refs;
   for (size_t b : touched) refs.push_back(blocks_[b]);
   PILUM_ASSIGN_OR_RETURN(const auto blocks, reader_->ReadBlocks(refs, ctx));

@@ -145,6 +145,7 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
   const uint64_t unsure = found.possible.size() - found.certain.size();
   if (!entry || unsure == 0) return found;
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
+  if (!KeyIndex::MayPay(probe.set.intervals().size(), unsure)) return found;
   const auto points = PointsOf(probe.set, zones.domain);
   if (!points) return found;
   PILUM_ASSIGN_OR_RETURN(auto key, Key(probe.column, ctx));

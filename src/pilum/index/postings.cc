@@ -1,5 +1,8 @@
 #include "pilum/index/postings.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "pilum/sketch/varint.h"
 
 namespace pilum {
@@ -21,6 +24,39 @@ std::string PostingsOf(const RowSet& rows) {
     AppendVarint((r.begin - at) << 1 | (r.size() > 1), &out);
     if (r.size() > 1) AppendVarint(r.size() - 2, &out);
     at = r.end;
+  }
+  return out;
+}
+
+RowSet UnionOfRuns(std::vector<RowRange> runs, uint64_t num_rows) {
+  const auto below = [](const RowRange& a, const RowRange& b) { return a.begin < b.begin; };
+  RowSet out;
+  if (std::is_sorted(runs.begin(), runs.end(), below)) {
+    for (const RowRange& r : runs) out.Append(r.begin, r.end);
+    return out;
+  }
+  if (runs.size() < num_rows / 256) return RowSet::FromRanges(std::move(runs));
+  // So many are not sorted, but set as bits.
+  std::vector<uint64_t> bits(num_rows / 64 + 1, 0);
+  for (const RowRange& r : runs) {
+    const uint64_t first = r.begin / 64, last = (r.end - 1) / 64;
+    const uint64_t head = ~uint64_t{0} << (r.begin % 64), tail = ~uint64_t{0} >> (63 - (r.end - 1) % 64);
+    if (first == last) {
+      bits[first] |= head & tail;
+      continue;
+    }
+    bits[first] |= head;
+    for (uint64_t w = first + 1; w < last; ++w) bits[w] = ~uint64_t{0};
+    bits[last] |= tail;
+  }
+  for (uint64_t w = 0; w < bits.size(); ++w) {
+    for (uint64_t left = bits[w]; left != 0;) {
+      const int begin = std::countr_zero(left);
+      const int length = std::countr_one(left >> begin);
+      out.Append(w * 64 + static_cast<uint64_t>(begin), w * 64 + static_cast<uint64_t>(begin + length));
+      if (begin + length == 64) break;
+      left &= ~uint64_t{0} << (begin + length);
+    }
   }
   return out;
 }

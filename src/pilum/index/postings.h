@@ -42,6 +42,9 @@ class PostingsBuilder {
   uint64_t flushed_rows_ = 0, flushed_runs_ = 0;
 };
 
+// The rows of runs that may overlap, in any order, all of them below num_rows.
+RowSet UnionOfRuns(std::vector<RowRange> runs, uint64_t num_rows);
+
 std::string PostingsOf(const RowSet& rows);
 
 // Appends the runs to `out`, ascending and disjoint among themselves. false: they are not rows of [0, num_rows) in the
