@@ -270,7 +270,7 @@ BoolPtr MakeIsNull(ValuePtr value) {
   auto node = MakeNode(Node::Kind::kLeaf, value->ToString() + " IS NULL");
   node->cost = 0.5 + value->cost();
   node->guess = 0.05;
-  if (value->column() != nullptr && !value->through_list() && !arrow::is_list_like(PlainType(value->type())->id())) {
+  if (value->column() != nullptr && !value->through_list()) {
     node->probe = Probe{Probe::Kind::kIsNull, *value->column(), ValueSet(), true};
   }
   return std::make_shared<IsNullValue>(std::move(node), std::move(value));

@@ -589,11 +589,23 @@ TEST(Probes, ComparisonsOfOneColumnAreExactSets) {
   EXPECT_TRUE(ProbeOf(bind("s LIKE 'abc%'"))->exact);
   EXPECT_FALSE(ProbeOf(bind("s LIKE 'abc%d'"))->exact);
   EXPECT_EQ(ProbeOf(bind("s LIKE '%d'")), nullptr);
-  EXPECT_EQ(ProbeOf(bind("s ILIKE 'abc%'")), nullptr);
+  EXPECT_EQ(ProbeOf(bind("s ILIKE 'ab%'")), nullptr);
+  const auto like = bind("s LIKE 'abc%def_gh'");
+  EXPECT_EQ(ProbeOf(like)->kind, Probe::Kind::kInSet);
+  ASSERT_EQ(like->root().more_probes.size(), 1u);
+  EXPECT_EQ(like->root().more_probes[0].ToString(), "s contains 'abc' and 'def'");
+  const auto ilike = bind("s ILIKE '%Ünder%'");
+  EXPECT_EQ(ProbeOf(ilike)->ToString(), "s contains 'ünder' in any case");
+  EXPECT_EQ(ProbeOf(bind("contains(s, 'xyz')"))->needles, std::vector<std::string>{"xyz"});
+  EXPECT_EQ(ProbeOf(bind("array_has(l, 3)"))->ToString(), "l has an element in {3}");
+  EXPECT_TRUE(ProbeOf(bind("array_has_any(l, [3, 5])"))->exact);
+  EXPECT_FALSE(ProbeOf(bind("array_has_all(l, [3, 5])"))->exact);
+  EXPECT_EQ(bind("array_has_all(l, [3, 5])")->root().more_probes.size(), 1u);
+  EXPECT_EQ(ProbeOf(bind("array_has_all(l, [])")), nullptr);
   EXPECT_EQ(ProbeOf(bind("b"))->set.ToString(), "{1}");
   EXPECT_EQ(ProbeOf(bind("st.a = 5"))->column, (FieldPath{{"st", "a"}}));
   EXPECT_EQ(ProbeOf(bind("i IS NULL"))->kind, Probe::Kind::kIsNull);
-  EXPECT_EQ(ProbeOf(bind("l IS NULL")), nullptr);
+  EXPECT_EQ(ProbeOf(bind("l IS NULL"))->kind, Probe::Kind::kIsNull);
   EXPECT_EQ(ProbeOf(bind("i + 1 = 2")), nullptr);
   EXPECT_EQ(bind("i = 1 OR st.a = 2 OR i = 2 OR st IS NULL")->columns(),
             (std::vector<FieldPath>{FieldPath{{"i"}}, FieldPath{{"st"}}}));
