@@ -526,6 +526,7 @@ TEST_F(CompactTest, CopiesGoOnAndRefuseAPlaceOfItsOwn) {
   for (int i = 0; i < 3; ++i) Put(FromJson(kId, fmt::format("[[{}]]", i)));
   auto place = ObjectStore::Memory();
   auto copy = PartStore::OpenIn(place, "e").ValueOrDie();
+  ASSERT_TRUE(store_->PutIfAbsent("d/dataset.toml", "# nothing\n").ValueOrDie());
   EXPECT_EQ(parts_->CopyTo(*copy, ctx).ValueOrDie().parts, 3u);
   const auto rows = [&] {
     uint64_t n = 0;
@@ -533,6 +534,7 @@ TEST_F(CompactTest, CopiesGoOnAndRefuseAPlaceOfItsOwn) {
     return n;
   };
   EXPECT_EQ(rows(), 3u);
+  EXPECT_TRUE(place->Exists("e/dataset.toml").ValueOrDie());
   Compact();
   Put(FromJson(kId, "[[9]]"));
   const CopyResult more = parts_->CopyTo(*copy, ctx).ValueOrDie();

@@ -33,6 +33,7 @@ class Copier {
       if (view.parts.visible.empty())
         return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", from_.uri);
       PILUM_RETURN_NOT_OK(CopyPlans());
+      PILUM_RETURN_NOT_OK(CopyDescription());
       const Status copied = CopyParts(view.parts.visible);
       if (copied.ok()) return result_;
       if (KindOf(copied) != ErrorKind::kNotFound || left == 1) return copied;  // else merged and swept meanwhile
@@ -60,6 +61,15 @@ class Copier {
       if (other != text) return foreign(plan.number);
     }
     return Status::OK();
+  }
+
+  // dataset.toml, unless the copy has one.
+  Status CopyDescription() {
+    const char* name = "dataset.toml";
+    auto text = ReadWhole(from_, from_.prefix + name, ctx_);
+    if (!text.ok() && KindOf(text.status()) == ErrorKind::kNotFound) return Status::OK();
+    PILUM_RETURN_NOT_OK(text.status());
+    return to_.store->PutIfAbsent(to_.prefix + name, *text).status();
   }
 
   Status CopyParts(const std::vector<PartFile>& parts) {
