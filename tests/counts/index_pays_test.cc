@@ -1,5 +1,6 @@
 // An index that would not pay is not used: no probe costs more CPU with sidecars than without (but for a tenth, and the opening
-// of the sidecars themselves). Each probe is the best of several runs, in turn with and without, on one thread.
+// of the sidecars themselves). Each probe is the best of several runs, in turn with and without, on one thread. Timing gates
+// nothing unless PILUM_TIMING is set: else only the rows are compared.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -116,6 +117,7 @@ std::vector<std::string> Probes() {
 }
 
 TEST(IndexPays, NoProbeCostsMoreWithSidecars) {
+  const bool timing = std::getenv("PILUM_TIMING") != nullptr;
   for (const bool annotated : {false, true}) {
     auto store = PartStore::OpenIn(ObjectStore::Memory(), "d").ValueOrDie();
     ReadContext ctx;
@@ -138,13 +140,14 @@ TEST(IndexPays, NoProbeCostsMoreWithSidecars) {
       };
       constexpr double kOpening = 0.4e-3;  // seconds: two sidecars opened, their directories checked
       auto pays = [&] { return best[1] <= best[0] * 1.1 + kOpening; };
-      for (int i = 0; i < 3 || (i < 12 && !pays()); ++i) {
+      const int runs = timing ? 12 : 1;
+      for (int i = 0; i < runs && (i < 3 || !pays()); ++i) {
         run(false);
         run(true);
       }
       EXPECT_EQ(rows[0], rows[1]) << where;
-      EXPECT_TRUE(pays()) << where.substr(0, 60) << (annotated ? " (annotated)" : "") << ": " << best[1] * 1e3
-                          << " ms with sidecars, " << best[0] * 1e3 << " ms without";
+      EXPECT_TRUE(!timing || pays()) << where.substr(0, 60) << (annotated ? " (annotated)" : "") << ": "
+                                     << best[1] * 1e3 << " ms with sidecars, " << best[0] * 1e3 << " ms without";
       if (std::getenv("PILUM_SHOW_COSTS"))
         fmt::print("{:<50} {:8.3f} ms {:8.3f} ms  {:5.2f}  {} rows\n", where.substr(0, 50), best[1] * 1e3,
                    best[0] * 1e3, best[1] / best[0], rows[0]);

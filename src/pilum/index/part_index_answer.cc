@@ -9,6 +9,9 @@ namespace {
 
 constexpr uint64_t kBytesPerRow = 8;  // what reading a row costs, in bytes of an index: more is not fetched for it
 
+// Looking up one value costs an index about what reading 64 rows does (measured): is a list this long worth asking for?
+bool ListMayPay(const ValueSet& set, uint64_t rows) { return set.intervals().size() <= 16 + rows / 64; }
+
 }  // namespace
 
 Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
@@ -101,7 +104,7 @@ Result<Candidates> PartIndex::ApplyInverted(const Probe& probe, Candidates found
   const auto family = elements ? SectionFamily::kMembers : SectionFamily::kInverted;
   const SectionEntry* entry = reader_->Find(family, &probe.column);
   const uint64_t unsure = found.possible.size() - found.certain.size();
-  if (!entry || unsure == 0) return found;
+  if (!entry || unsure == 0 || !ListMayPay(probe.set, unsure)) return found;
   // Fetching the root must not cost more than reading the rows that it could save.
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
   PILUM_ASSIGN_OR_RETURN(auto index, Inverted(family, probe.column, ctx));
@@ -179,10 +182,13 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
   const auto points = PointsOf(probe.set, zones.domain);
   if (!points) return found;
   std::vector<Value> left;
+  // Of a long list it is only asked whether any value may be there, up to the first that may.
+  const bool any_will_do = !ListMayPay(probe.set, found.possible.size());
   auto keep_all_in = [&](const auto& filter) {
     if (!filter.ok()) return filter.status();
     for (const Value& v : *points) {
       if (!*filter || (*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
+      if (any_will_do && !left.empty()) break;
     }
     return Status::OK();
   };
@@ -191,7 +197,7 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
     case SectionFamily::kBloom: PILUM_RETURN_NOT_OK(keep_all_in(Bloom(probe.column, ctx))); break;
     default: PILUM_RETURN_NOT_OK(keep_all_in(Cuckoo(probe.column, ctx)));
   }
-  if (left.size() == points->size()) return found;
+  if (left.size() == points->size() || (any_will_do && !left.empty())) return found;
   const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
   found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
   return found;
