@@ -209,7 +209,7 @@ Result<std::unique_ptr<ByteSink>> CreateLocalFile(const std::string& path, bool 
 
 namespace {
 
-constexpr std::string_view kTempDirPrefix = "pilum-";
+constexpr std::string_view kTempDirPrefix = ".pilum-spool-";  // nobody else's: RemoveAbandoned deletes by it
 
 std::string TempBase() {
   for (const char* name : {"PILUM_TMPDIR", "TMPDIR"}) {

@@ -1,7 +1,11 @@
 // Plans, merged parts, what a listing shows, and sweep.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <thread>
 
 #include <arrow/api.h>
 #include <arrow/json/from_string.h>
@@ -383,6 +387,28 @@ TEST_F(CompactTest, SweepWaitsForItsGraceAndTakesOrphans) {
   EXPECT_EQ(Count("parts/"), 0u);
   EXPECT_EQ(Count("side/"), 4u) << "three of the merged part, and what is no sidecar";
   EXPECT_EQ(All().size(), 2u);
+}
+
+TEST_F(CompactTest, SweepTakesSpoolsOfKilledProcessesAlone) {
+  namespace fs = std::filesystem;
+  auto base = TempDir::Make().ValueOrDie();
+  const char* before = std::getenv("PILUM_TMPDIR");
+  const std::string kept = before ? before : "";
+  ::setenv("PILUM_TMPDIR", base->path().c_str(), 1);
+  auto in_use = TempDir::Make().ValueOrDie();
+  const fs::path left = base->path() + "/.pilum-spool-aaaaaa", other = base->path() + "/pilum-backup";
+  for (const fs::path& folder : {left, other}) {
+    fs::create_directory(folder);
+    std::ofstream(folder / "part-0.lance") << "x";
+  }
+  Put(FromJson(kId, "[[1]]"));
+  EXPECT_EQ(Sweep(hours(1)).unfinished, 0u) << "young";
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_EQ(Sweep(hours(0)).unfinished, 1u);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(other / "part-0.lance"));
+  EXPECT_TRUE(fs::exists(in_use->path()));
+  kept.empty() ? ::unsetenv("PILUM_TMPDIR") : ::setenv("PILUM_TMPDIR", kept.c_str(), 1);
 }
 
 TEST_F(CompactTest, MergedPartsThatDoNotSayWhatTheyStandForStopReads) {

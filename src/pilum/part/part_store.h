@@ -77,8 +77,9 @@ struct SweepOptions {
 struct SweepResult {
   uint64_t parts = 0, part_bytes = 0;  // hidden ones, removed
   uint64_t sidecars = 0, sidecar_bytes = 0;
-  uint64_t unfinished = 0;  // what writes that never ended left
-  uint64_t waiting = 0;     // hidden parts whose grace has not passed
+  uint64_t unfinished =
+      0;                 // what writes that never ended left, in the store and (not counted by a dry run) spooled here
+  uint64_t waiting = 0;  // hidden parts whose grace has not passed
 };
 
 // Which rows of a unit are meant, by its own numbers; bound to one schema. What query/match.h makes of a predicate.

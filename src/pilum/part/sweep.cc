@@ -81,6 +81,9 @@ class Sweeper {
       ++result_.unfinished;
       if (!options_.dry_run) PILUM_RETURN_NOT_OK(files_.store->RemoveUnfinished(info));
     }
+    if (options_.dry_run) return Status::OK();
+    PILUM_ASSIGN_OR_RETURN(const uint64_t spools, TempDir::RemoveAbandoned(options_.grace));
+    result_.unfinished += spools;
     return Status::OK();
   }
 
