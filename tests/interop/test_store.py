@@ -366,3 +366,22 @@ def test_backfill(tmp_path):
     done = store.backfill()
     assert (done.parts, done.rebuilt) == (1, 1) and store.check() == []
     assert store.backfill(all=True).rebuilt == 0
+
+
+def test_attribute(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    for k in range(2):
+        store.put(pa.table({"id": range(k, 5000 + k), "text": [f"row {i % 700}" for i in range(5000)], "s": [{"a": i % 9} for i in range(5000)]}))
+    next((tmp_path / "ds" / "side").glob("*.idx")).write_bytes(b"no sidecar")
+    rows = store.attribute().to_pylist()
+    sizes = {}
+    for row in rows:
+        sizes[row["part"], row["object"]] = sizes.get((row["part"], row["object"]), 0) + row["bytes"]
+    folder = {"lance": "parts", "idx": "side", "idxh": "side", "stats": "side"}
+    ends = {"lance": "lance", "idx": "lance.idx", "idxh": "lance.idxh", "stats": "lance.stats"}
+    assert len(sizes) == 8
+    for (part, name), size in sizes.items():
+        assert size == (tmp_path / "ds" / folder[name] / f"{part}.{ends[name]}").stat().st_size
+    found = {(row["object"], row["column"], row["family"]) for row in rows}
+    assert {("lance", "text", "values"), ("lance", "s.a", "values"), ("idx", "text", "inverted"), ("idx", "", "not usable"),
+            ("stats", "id", "quantiles"), ("lance", "", "container")} <= found

@@ -26,7 +26,7 @@ struct StoreArgs {
   std::string dataset;
   std::vector<std::string> inputs;
   std::string batch_id, target = "1GiB", version = "2.2", grace = "24h";
-  std::string where, before, column, to;
+  std::string where, before, column, to, by = "object,column,family";
   std::vector<std::string> params;
   std::optional<uint64_t> target_rows;
   bool new_schema = false, full_names = false, json = false, all = false, dry_run = false;
@@ -300,6 +300,16 @@ void AddStoreCommands(CLI::App& app, Action* action) {
                       "pilum store explain-build lake/flights", args, action,
                       [](const StoreArgs& a) { return ExplainBuild(a.dataset, a.full_names, a.run); });
   why->add_flag("--full-names", args->full_names, "Whole part names, not their first 12 digits");
+
+  CLI::App* attribute = Add(group, "attribute", "Whose the bytes are: by part, object, column and family of index",
+                            "pilum store attribute lake/flights --by object,family", args, action,
+                            [](const StoreArgs& a) { return Attribute(a.dataset, a.by, a.json, a.run); });
+  attribute
+      ->add_option(
+          "--by", args->by,
+          "Some of part, object, column, family; bytes are summed over the others (default: object,column,family)")
+      ->type_name("KEYS");
+  attribute->add_flag("--json", args->json, "A JSON object a line");
 
   CLI::App* compact =
       Add(group, "compact", "Make one part of several small ones; others may put, read and compact meanwhile",

@@ -1,6 +1,9 @@
 #include "pilum/cli/store_stats.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <sstream>
 
 #include <arrow/array.h>
 #include <arrow/type.h>
@@ -188,6 +191,56 @@ Result<int> ExplainBuild(const std::string& dataset, bool full_names, const RunO
     }
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
+  return kExitOk;
+}
+
+Result<int> Attribute(const std::string& dataset, const std::string& by, bool json, const RunOptions& run) {
+  const std::map<std::string, std::string AttributedBytes::*> fields = {{"part", &AttributedBytes::part},
+                                                                        {"object", &AttributedBytes::object},
+                                                                        {"column", &AttributedBytes::column},
+                                                                        {"family", &AttributedBytes::family}};
+  std::vector<std::string> keys;
+  std::stringstream words(by);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (!fields.contains(word)) return UsageError("--by {}: part, object, column and family are known", word);
+    keys.push_back(word);
+  }
+  if (keys.empty()) return UsageError("--by: name some of part, object, column, family");
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(dataset));
+  PILUM_ASSIGN_OR_RETURN(auto rows, store->Attribute(session->ctx()));
+  std::map<std::vector<std::string>, uint64_t> sums;
+  uint64_t total = 0;
+  for (const AttributedBytes& row : rows) {
+    std::vector<std::string> key;
+    for (const std::string& name : keys) key.push_back(row.*fields.at(name));
+    sums[key] += row.bytes;
+    total += row.bytes;
+  }
+  std::vector<std::pair<std::vector<std::string>, uint64_t>> largest(sums.begin(), sums.end());
+  std::stable_sort(largest.begin(), largest.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<GridColumn> head;
+  for (const std::string& name : keys) head.push_back({name, ""});
+  head.push_back({"bytes", "", true});
+  head.push_back({"share", "", true});
+  Grid grid(std::move(head), GridStyle::ForStdout());
+  for (const auto& [key, bytes] : largest) {
+    if (json) {
+      nlohmann::ordered_json j;
+      for (size_t i = 0; i < keys.size(); ++i) j[keys[i]] = key[i];
+      j["bytes"] = bytes;
+      PILUM_RETURN_NOT_OK(Print(j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+      continue;
+    }
+    std::vector<GridCell> cells;
+    for (size_t i = 0; i < keys.size(); ++i) cells.push_back({keys[i] == "part" ? key[i].substr(0, 12) : key[i]});
+    cells.push_back({Thousands(bytes)});
+    cells.push_back({fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes) / static_cast<double>(total))});
+    PILUM_RETURN_NOT_OK(grid.Add(std::move(cells)));
+  }
+  if (json) return kExitOk;
+  PILUM_RETURN_NOT_OK(grid.Finish());
+  PILUM_RETURN_NOT_OK(Print(fmt::format("{} in all\n", HumanBytes(total))));
   return kExitOk;
 }
 

@@ -8,6 +8,7 @@
 
 #include "pilum/file/schema_wire.h"
 #include "pilum/index/index_spec.h"
+#include "pilum/part/attribute.h"
 #include "pilum/part/backfill.h"
 #include "pilum/part/batch_rows.h"
 #include "pilum/part/compact.h"
@@ -121,6 +122,10 @@ class PartStoreImpl final : public PartStore {
       out.push_back(std::move(s));
     }
     return out;
+  }
+
+  Result<std::vector<AttributedBytes>> Attribute(ReadContext& ctx) const override {
+    return pilum::Attribute(files_, ctx);
   }
 
   Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const override {

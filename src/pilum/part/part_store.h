@@ -41,6 +41,15 @@ struct PartSummary {
   std::string sidecar_state;  // "ok", "missing", or what is wrong
 };
 
+// Bytes of one object of a part that are of one column and family. Those of an object add up to its size.
+struct AttributedBytes {
+  std::string part;
+  std::string object;  // "lance", or "idx", "idxh", "stats" of its sidecars
+  std::string column;  // dotted; empty: of the whole part
+  std::string family;  // "values" in a Lance file; "container": headers, directories, metadata
+  uint64_t bytes = 0;
+};
+
 struct PartDecisions {
   std::string part;
   std::vector<BuildDecision> decisions;
@@ -147,6 +156,8 @@ class PartStore {
   virtual Result<CopyResult> CopyTo(const PartStore& to, ReadContext& ctx) const = 0;
 
   virtual Result<std::vector<PartSummary>> List(ReadContext& ctx) const = 0;
+  // Of all parts that count and their sidecars. Opens each object, reads no row.
+  virtual Result<std::vector<AttributedBytes>> Attribute(ReadContext& ctx) const = 0;
   // What was built for each part and why, from its .stats; no decisions where there is none.
   virtual Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const = 0;
   // Reads everything. A part that cannot be opened is a fault like others; an error only for what stops a read.

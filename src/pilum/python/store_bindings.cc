@@ -249,6 +249,21 @@ class PyPartStore {
     return out;
   }
 
+  nb::list Attribute() const {
+    const auto rows = Run([&](ReadContext& ctx) { return store_->Attribute(ctx); });
+    nb::list out;
+    for (const AttributedBytes& row : rows) {
+      nb::dict entry;
+      entry["part"] = row.part;
+      entry["object"] = row.object;
+      entry["column"] = row.column;
+      entry["family"] = row.family;
+      entry["bytes"] = row.bytes;
+      out.append(entry);
+    }
+    return out;
+  }
+
   nb::dict Backfill(bool all) {
     const BackfillResult done = Run([&](ReadContext& ctx) { return store_->Backfill({all}, ctx); });
     nb::dict out;
@@ -319,6 +334,7 @@ void BindStore(nb::module_& m) {
       .def("compact", &PyPartStore::Compact, nb::arg("target_rows").none(), nb::arg("target_bytes").none(),
            nb::arg("all"))
       .def("erase", &PyPartStore::Erase, nb::arg("where"), nb::arg("params").none(), nb::arg("whole_parts_only"))
+      .def("attribute", &PyPartStore::Attribute)
       .def("backfill", &PyPartStore::Backfill, nb::arg("all"))
       .def("copy_to", &PyPartStore::CopyTo, nb::arg("to"))
       .def("sweep", &PyPartStore::Sweep, nb::arg("grace_seconds"), nb::arg("dry_run"))

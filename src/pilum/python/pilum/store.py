@@ -339,6 +339,12 @@ class Store:
         self._snapshot = None
         return EraseResult(**done)
 
+    def attribute(self) -> pa.Table:
+        """Whose the bytes are: one row for each object of each part ("lance", "idx", "idxh", "stats"), column and family
+        of index, with its bytes. Those of an object add up to its size; "container" is what no column has."""
+        fields = [pa.field(n, pa.string()) for n in ("part", "object", "column", "family")] + [pa.field("bytes", pa.uint64())]
+        return pa.Table.from_pylist(self._native.attribute(), schema=pa.schema(fields))
+
     def backfill(self, *, all: bool = False) -> BackfillResult:
         """Rebuilds sidecars that are missing or damaged, or ``all`` of them; parts stay as they are, queries go on."""
         return BackfillResult(**self._native.backfill(all))
