@@ -11,6 +11,7 @@ namespace {
 
 // Copies the slots of `runs` (`width` bytes each, `stride` apart in `out`) from a fixed-width array.
 void CopyFixed(const arrow::ArrayData& data, std::span<const Run> runs, uint64_t width, uint8_t* out) {
+  if (width == 0) return;  // there may be no room at all then
   const uint8_t* src = data.buffers[1] ? data.buffers[1]->data() : nullptr;
   for (const Run& r : runs) {
     size_t n = static_cast<size_t>(r.len) * width;
