@@ -11,7 +11,6 @@ namespace {
 
 // Copies the slots of `runs` (`width` bytes each, `stride` apart in `out`) from a fixed-width array.
 void CopyFixed(const arrow::ArrayData& data, std::span<const Run> runs, uint64_t width, uint8_t* out) {
-  if (width == 0) return;  // there may be no room at all then
   const uint8_t* src = data.buffers[1] ? data.buffers[1]->data() : nullptr;
   for (const Run& r : runs) {
     size_t n = static_cast<size_t>(r.len) * width;
@@ -319,6 +318,7 @@ Status ValueStore::AppendRuns(const LevelWalk& walk, const LeafColumn& column) {
         PILUM_RETURN_NOT_OK(AppendPackedFixed(this, walk, column, n));
         break;
       }
+      if (kind.width == 0) break;  // `bytes` may be no memory at all then
       size_t at = bytes.size();
       bytes.resize(at + static_cast<size_t>(n) * kind.width);
       CopyFixed(*walk.leaf, walk.runs, kind.width, bytes.data() + at);
