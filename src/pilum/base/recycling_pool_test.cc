@@ -126,6 +126,9 @@ TEST(RecyclingPool, ManyThreadsNeverShareABlock) {
 }
 
 TEST(RecyclingPool, AChildProcessCanUseTheDefaultOne) {
+  // The pool below is Arrow's, whose mimalloc may keep a lock in a child that is forked while it allocates: what is tested is
+  // ours, so there is a block on the shelf before anybody forks.
+  DefaultReadPool()->Free(Get(DefaultReadPool(), kMiB), kMiB, 64);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
     while (!stop) {
