@@ -78,8 +78,10 @@ def main():
         binaries = pathlib.Path(top) / "bin"
         binaries.mkdir()
         (binaries / "pilum").symlink_to(cli)
-        env = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}", "TESTS": str(HERE), "LC_ALL": "C.UTF-8", "TERM": "xterm",
-               "PYTHON": sys.executable}
+        spools = pathlib.Path(top) / "spools"  # what other runs left in the system's folder is none of the commands' business
+        spools.mkdir()
+        env = {**os.environ, "PILUM_TMPDIR": str(spools), "PATH": f"{binaries}:{os.environ['PATH']}", "TESTS": str(HERE),
+               "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHON": sys.executable}
         env.pop("NO_COLOR", None)
         for path in sorted(HERE.glob("*.test")):
             if wanted and path.stem not in wanted:

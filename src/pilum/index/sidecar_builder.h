@@ -36,6 +36,9 @@ class SidecarBuilder {
 
   struct Files {
     std::string index, header, stats;  // bytes of .idx, .idxh and .stats
+    const std::string& Of(SidecarKind kind) const {
+      return kind == SidecarKind::kIndex ? index : kind == SidecarKind::kHeader ? header : stats;
+    }
   };
   // `stored`: the schema as the part's bytes carry it. No more rows.
   Result<Files> Finish(const arrow::Schema& stored, const Hash128& part_hash);

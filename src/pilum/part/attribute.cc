@@ -20,8 +20,7 @@ class Attributor {
 
   Result<std::vector<AttributedBytes>> Run() {
     PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
-    if (view.parts.visible.empty())
-      return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (view.parts.visible.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(const auto side, files_.store->List(files_.prefix + "side/"));
     for (const ObjectInfo& info : side) sizes_[info.path] = info.size;
     for (const PartFile& part : view.parts.visible) {

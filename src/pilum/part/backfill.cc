@@ -1,7 +1,5 @@
 #include "pilum/part/backfill.h"
 
-#include <tuple>
-
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
@@ -20,8 +18,7 @@ class Backfiller {
 
   Result<BackfillResult> Run() {
     PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
-    if (view.parts.visible.empty())
-      return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (view.parts.visible.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(spec_, ReadDatasetSpec(files_, ctx_));
     for (const PartFile& part : view.parts.visible) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
@@ -36,17 +33,11 @@ class Backfiller {
   Status Part(const PartFile& part) {
     PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx_));
     bool whole = !options_.all;
-    for (const auto& [path, kind] : Sidecars(part)) {
+    for (const auto& [path, kind] : files_.Sidecars(part.name)) {
       if (!whole) break;
       PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files_, path, kind, identity, ctx_));
     }
     return whole ? Status::OK() : Rebuild(part, identity);
-  }
-
-  std::vector<std::pair<std::string, SidecarKind>> Sidecars(const PartFile& part) const {
-    return {{files_.IndexPath(part.name), SidecarKind::kIndex},
-            {files_.StatsPath(part.name), SidecarKind::kStats},
-            {files_.HeaderPath(part.name), SidecarKind::kHeader}};
   }
 
   Status Rebuild(const PartFile& part, const Hash128& identity) {
@@ -63,10 +54,8 @@ class Backfiller {
     }
     PILUM_ASSIGN_OR_RETURN(const auto built, builder.Finish(*reader->schema(), identity));
     bool changed = false;
-    for (const auto& [path, kind] : Sidecars(part)) {
-      const std::string& bytes = kind == SidecarKind::kIndex   ? built.index
-                                 : kind == SidecarKind::kStats ? built.stats
-                                                               : built.header;
+    for (const auto& [path, kind] : files_.Sidecars(part.name)) {
+      const std::string& bytes = built.Of(kind);
       PILUM_ASSIGN_OR_RETURN(const bool same, Holds(path, bytes));
       if (same) continue;
       PILUM_RETURN_NOT_OK(WriteObject(*files_.store, path, bytes));

@@ -30,8 +30,7 @@ class Copier {
     PILUM_ASSIGN_OR_RETURN(spool_, TempDir::Make());
     for (int left = kListings;; --left) {
       PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(from_, true, ctx_));
-      if (view.parts.visible.empty())
-        return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", from_.uri);
+      if (view.parts.visible.empty()) return from_.NoDataset();
       PILUM_RETURN_NOT_OK(CopyPlans());
       PILUM_RETURN_NOT_OK(CopyDescription());
       const Status copied = CopyParts(view.parts.visible);

@@ -40,6 +40,16 @@ Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
   return parts;
 }
 
+std::array<DatasetFiles::Sidecar, 3> DatasetFiles::Sidecars(const std::string& name) const {
+  return {{{IndexPath(name), SidecarKind::kIndex},
+           {StatsPath(name), SidecarKind::kStats},
+           {HeaderPath(name), SidecarKind::kHeader}}};
+}
+
+Status DatasetFiles::NoDataset() const {
+  return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", uri);
+}
+
 std::optional<uint64_t> PartFile::plan() const {
   constexpr size_t kDigits = 8;
   if (!merged || name.size() != kDigits + 1 + 64 || name[kDigits] != '-') return std::nullopt;
@@ -57,14 +67,16 @@ bool IsContentName(std::string_view name) {
   return name.size() == 64 && std::all_of(name.begin(), name.end(), is_digit);
 }
 
-Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx) {
+Hash128 IdentityOf(std::string_view content_hash) {
   Hash128 out;
-  if (const std::string_view digits = part.content_hash(); !digits.empty()) {
-    for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<uint8_t>(HexDigit(digits[2 * i]) * 16 + HexDigit(digits[2 * i + 1]));
-    }
-    return out;
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<uint8_t>(HexDigit(content_hash[2 * i]) * 16 + HexDigit(content_hash[2 * i + 1]));
   }
+  return out;
+}
+
+Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx) {
+  if (const std::string_view digits = part.content_hash(); !digits.empty()) return IdentityOf(digits);
   PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(part.path, ctx));
   const uint64_t tail = std::min(source->size(), kIdentityTail);
   PILUM_ASSIGN_OR_RETURN(BufferPtr bytes, source->ReadRange({source->size() - tail, tail}, ctx));
@@ -74,6 +86,7 @@ Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, Re
   hash.Update(head);
   hash.Update(bytes->data(), static_cast<size_t>(bytes->size()));
   const Hash256 full = hash.Finish();
+  Hash128 out;
   std::copy_n(full.begin(), out.size(), out.begin());
   return out;
 }

@@ -2,6 +2,7 @@
 // only.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,10 +41,20 @@ struct DatasetFiles {
   // Every part of parts/ and merged/, hidden or not, ordered by name. A name that is in both is listed once. parts/ is
   // listed first: what sweep takes from it meanwhile has its merged part in the second listing (docs/adr/0015-plans.md).
   Result<std::vector<PartFile>> ListParts() const;
+
+  struct Sidecar {
+    std::string path;
+    SidecarKind kind;
+  };
+  // Those that a part has, in the order in which they are published.
+  std::array<Sidecar, 3> Sidecars(const std::string& name) const;
+  Status NoDataset() const;  // kNotFound: what an empty listing means
 };
 
 // 64 lower-case hex digits?
 bool IsContentName(std::string_view name);
+// The first half of 64 such digits.
+Hash128 IdentityOf(std::string_view content_hash);
 // The source_part_hash of a sidecar of this part. Reads the tail of a part with a foreign name.
 Result<Hash128> PartIdentity(const DatasetFiles& files, const PartFile& part, ReadContext& ctx);
 

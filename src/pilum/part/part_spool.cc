@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <tuple>
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -35,14 +34,6 @@ uint64_t CountLeaves(const arrow::DataType& type) {
   uint64_t n = 0;
   for (const auto& child : type.fields()) n += CountLeaves(*child->type());
   return std::max<uint64_t>(1, n);
-}
-
-Hash128 IdentityOf(const std::string& hash) {
-  Hash128 out;
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<uint8_t>(HexDigit(hash[2 * i]) * 16 + HexDigit(hash[2 * i + 1]));
-  }
-  return out;
 }
 
 }  // namespace
@@ -113,15 +104,12 @@ Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, con
   ObjectStore& store = *files.store;
   PILUM_ASSIGN_OR_RETURN(const bool there, store.Exists(path));
   const Hash128 identity = IdentityOf(made.hash);
-  for (const auto& [side, kind, bytes] :
-       {std::tuple(files.IndexPath(name), SidecarKind::kIndex, &made.sidecars.index),
-        std::tuple(files.StatsPath(name), SidecarKind::kStats, &made.sidecars.stats),
-        std::tuple(files.HeaderPath(name), SidecarKind::kHeader, &made.sidecars.header)}) {
+  for (const auto& [side, kind] : files.Sidecars(name)) {
     bool whole = false;
     if (there) {
       PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files, side, kind, identity, ctx));
     }
-    if (!whole) PILUM_RETURN_NOT_OK(WriteObject(store, side, *bytes));
+    if (!whole) PILUM_RETURN_NOT_OK(WriteObject(store, side, made.sidecars.Of(kind)));
   }
   bool added = false;
   if (!there) {

@@ -98,7 +98,7 @@ class PartStoreImpl final : public PartStore {
 
   Result<std::vector<PartSummary>> List(ReadContext& ctx) const override {
     PILUM_ASSIGN_OR_RETURN(auto parts, LoadParts(true, ctx));
-    if (parts.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (parts.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(auto side, files_.store->List(files_.prefix + "side/"));
     std::map<std::string, uint64_t> sizes;
     for (const ObjectInfo& info : side) sizes[info.path] = info.size;
@@ -130,8 +130,7 @@ class PartStoreImpl final : public PartStore {
 
   Result<std::vector<PartDecisions>> ExplainBuild(ReadContext& ctx) const override {
     PILUM_ASSIGN_OR_RETURN(auto listed, ListView(files_, true, ctx));
-    if (listed.parts.visible.empty())
-      return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (listed.parts.visible.empty()) return files_.NoDataset();
     std::vector<PartDecisions> out;
     for (const PartFile& part : listed.parts.visible) {
       PartDecisions p{part.name, {}};
@@ -149,7 +148,7 @@ class PartStoreImpl final : public PartStore {
 
   Result<StoreFaults> Check(ReadContext& ctx) const override {
     PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
-    if (listed.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (listed.empty()) return files_.NoDataset();
     StoreFaults found{listed.size(), {}};
     for (const PartFile& part : listed) {
       PILUM_RETURN_NOT_OK(ctx.Check());

@@ -16,7 +16,7 @@ bool Unable(const Status& st) { return !StopsARead(st) && !st.IsIOError() && Kin
 
 Status PlanBook::Look() {
   PILUM_ASSIGN_OR_RETURN(view_, LoadView(files_, true, ctx_));
-  if (view_.parts.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+  if (view_.parts.empty()) return files_.NoDataset();
   PILUM_ASSIGN_OR_RETURN(now_, files_.store->Now());
   PILUM_ASSIGN_OR_RETURN(auto plans, ListPlans(files_));
   next_ = plans.size();

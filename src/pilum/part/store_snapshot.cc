@@ -61,7 +61,7 @@ std::vector<NamedSchema> NamedSchemas(const std::vector<LoadedPart>& parts) {
 Result<std::shared_ptr<const Snapshot>> OpenStoreSnapshot(const DatasetFiles& files, bool use_index,
                                                           const UnionSchema* schema, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(StoreView view, LoadView(files, use_index, ctx));
-  if (view.parts.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files.uri);
+  if (view.parts.empty()) return files.NoDataset();
   UnionSchema now = UnionSchema::Of(NamedSchemas(view.parts));
   if (schema) PILUM_RETURN_NOT_OK(CheckFits(files, *now.schema, *schema->schema));
   return std::make_shared<StoreSnapshot>(files, std::move(view), schema ? *schema : std::move(now), use_index);

@@ -44,7 +44,7 @@ class Sweeper {
   // is as old as it seems.
   Status Look() {
     PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
-    if (listed.empty()) return NotFoundError("{}: no dataset here (no parts under parts/ or merged/)", files_.uri);
+    if (listed.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(now_, files_.store->Now());
     PILUM_ASSIGN_OR_RETURN(sidecars_, files_.store->List(files_.prefix + "side/"));
     PILUM_ASSIGN_OR_RETURN(unfinished_, files_.store->ListUnfinished(files_.prefix));
