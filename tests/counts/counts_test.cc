@@ -12,6 +12,7 @@
 
 #include "pilum/part/part_store.h"
 #include "pilum/query/query.h"
+#include "tests/support/paths/source_dir.h"
 
 namespace pilum {
 namespace {
@@ -107,7 +108,7 @@ void ExpectCosts(const std::string& name, const arrow::RecordBatchVector& parts,
       got += fmt::format("  {}: {}\n", use_index ? "sidecars" : "scan", Ask(*store, sql, use_index));
     }
   }
-  const std::string path = PILUM_SOURCE_DIR "/bench/counts/" + name + ".txt";
+  const std::string path = testing::SourceDir() + "/bench/counts/" + name + ".txt";
   if (std::getenv("PILUM_UPDATE_COUNTS")) {
     ASSERT_TRUE(std::ofstream(path) << got) << path;
   }

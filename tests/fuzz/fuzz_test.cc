@@ -21,6 +21,7 @@
 #include "tests/fuzz/targets.h"
 #include "tests/support/budget.h"
 #include "tests/support/capped_pool.h"
+#include "tests/support/paths/source_dir.h"
 
 namespace pilum {
 namespace {
@@ -33,8 +34,8 @@ struct Seed {
 };
 
 std::vector<Seed> Corpus() {
-  std::vector<fs::path> roots = {fs::path(PILUM_SOURCE_DIR) / "tests" / "golden"};
-  fs::path shared = fs::path(PILUM_SOURCE_DIR).parent_path() / "shared" / "fixtures" / "file";
+  std::vector<fs::path> roots = {fs::path(testing::SourceDir()) / "tests" / "golden"};
+  fs::path shared = fs::path(testing::SourceDir()).parent_path() / "shared" / "fixtures" / "file";
   if (fs::exists(shared)) roots.push_back(shared);
   std::vector<Seed> out;
   for (const auto& root : roots) {
@@ -151,7 +152,7 @@ TEST(Fuzz, CorpusThenMutations) {
 
 std::vector<std::string> CorpusOf(const std::string& target) {
   std::vector<fs::path> paths;
-  const auto folder = fs::path(PILUM_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / target;
+  const auto folder = fs::path(testing::SourceDir()) / "tests" / "fuzz" / "corpus" / target;
   if (fs::exists(folder)) paths.assign(fs::directory_iterator(folder), fs::directory_iterator());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> out;

@@ -14,14 +14,15 @@
 
 #include "pilum/base/status.h"
 #include "pilum/file/schema_wire.h"
+#include "tests/support/paths/source_dir.h"
 
 namespace pilum::testing {
 
-inline std::string GoldenDir() { return PILUM_SOURCE_DIR "/tests/golden"; }
+inline std::string GoldenDir() { return SourceDir() + "/tests/golden"; }
 
 // The big corpus beside the checkout; empty where there is none.
 inline std::string CorpusDir() {
-  std::vector<std::string> candidates = {PILUM_SOURCE_DIR "/../shared"};
+  std::vector<std::string> candidates = {SourceDir() + "/../shared"};
   if (const char* s = std::getenv("PILUM_SHARED")) candidates.insert(candidates.begin(), s);
   for (const auto& c : candidates) {
     if (std::filesystem::exists(c + "/fixtures/file")) return c + "/fixtures/file";

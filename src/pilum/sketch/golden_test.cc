@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "pilum/sketch/sketch_test_support.h"
+#include "tests/support/paths/source_dir.h"
 
 namespace pilum {
 namespace {
@@ -21,7 +22,8 @@ Rows GoldenRows(size_t n) {
 }
 
 void Compare(const std::string& name, const std::string& bytes) {
-  const std::filesystem::path path = std::filesystem::path(PILUM_SOURCE_DIR) / "tests/golden/sketch" / (name + ".bin");
+  const std::filesystem::path path =
+      std::filesystem::path(testing::SourceDir()) / "tests/golden/sketch" / (name + ".bin");
   if (std::getenv("PILUM_WRITE_GOLDEN") != nullptr && !std::filesystem::exists(path)) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;

@@ -4,6 +4,7 @@
 
 #include "pilum/io/object_store.h"
 #include "pilum/source/snapshot.h"
+#include "tests/support/paths/source_dir.h"
 
 namespace pilum {
 namespace {
@@ -12,7 +13,7 @@ TEST(FileSnapshot, IsOneUnitThatIsAlwaysScanned) {
   ReadStats stats;
   ReadContext ctx;
   ctx.stats = &stats;
-  const std::string path = PILUM_SOURCE_DIR "/tests/golden/file/v2_1/bitpack_uint16_11bit.lance";
+  const std::string path = testing::SourceDir() + "/tests/golden/file/v2_1/bitpack_uint16_11bit.lance";
   auto snapshot = OpenFileSnapshot(OpenLocalFile(path, ctx).ValueOrDie(), ctx).ValueOrDie();
   ASSERT_EQ(snapshot->units().size(), 1u);
   const Unit& unit = *snapshot->units()[0];
@@ -30,7 +31,7 @@ TEST(FileSnapshot, IsOneUnitThatIsAlwaysScanned) {
 
 TEST(FileSnapshot, DamagedFilesAreErrors) {
   ReadContext ctx;
-  const std::string path = PILUM_SOURCE_DIR "/tests/golden/broken/wrong_magic.lance";
+  const std::string path = testing::SourceDir() + "/tests/golden/broken/wrong_magic.lance";
   EXPECT_EQ(KindOf(OpenFileSnapshot(OpenLocalFile(path, ctx).ValueOrDie(), ctx).status()), ErrorKind::kCorrupt);
 }
 
