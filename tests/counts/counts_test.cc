@@ -4,15 +4,11 @@
 // shows the difference.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include <arrow/api.h>
 
 #include "pilum/part/part_store.h"
 #include "pilum/query/query.h"
-#include "tests/support/paths/source_dir.h"
+#include "tests/counts/recorded.h"
 
 namespace pilum {
 namespace {
@@ -108,13 +104,7 @@ void ExpectCosts(const std::string& name, const arrow::RecordBatchVector& parts,
       got += fmt::format("  {}: {}\n", use_index ? "sidecars" : "scan", Ask(*store, sql, use_index));
     }
   }
-  const std::string path = testing::SourceDir() + "/bench/counts/" + name + ".txt";
-  if (std::getenv("PILUM_UPDATE_COUNTS")) {
-    ASSERT_TRUE(std::ofstream(path) << got) << path;
-  }
-  std::stringstream want;
-  want << std::ifstream(path).rdbuf();
-  EXPECT_EQ(got, want.str());
+  testing::ExpectRecorded(name + ".txt", got);
 }
 
 TEST(Counts, SmallDataset) {

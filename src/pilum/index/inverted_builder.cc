@@ -13,8 +13,12 @@
 namespace pilum {
 namespace {
 
-// Values hardly repeat where more than half of the rows bring a new one; asked only once there are some.
-constexpr uint64_t kFewValues = 4096;
+// Do so many values, met in so many rows, say already that there will be too many? Where 100,000 take turns, 16,384 of them
+// are met in no fewer than 17,900 rows.
+bool HardlyRepeats(uint64_t distinct, uint64_t rows) {
+  constexpr uint64_t kFewValues = 16 * 1024;
+  return distinct > kFewValues && distinct * 16 > rows * 15;
+}
 
 // Which row a slot is of: its own, or (elements of a list, an entry of a dictionary) a given one.
 struct FromRow {
@@ -93,8 +97,7 @@ void InvertedBuilder::AddWord(uint64_t word, uint64_t row) {
     last_ = IdOf(
         Mix(word), [&](uint32_t id) { return words_[id] == word; }, [&] { words_.push_back(word); });
     if (entries_.size() > before) {
-      if (!asked_ && before > kFewValues && before * 2 > row + 1)
-        return GiveUp("more than half of its values are distinct");
+      if (!asked_ && HardlyRepeats(before, row + 1)) return GiveUp("nearly all of its values are distinct");
       CheckLimits();
       if (gave_up_) return;
     }
@@ -110,8 +113,7 @@ void InvertedBuilder::AddValue(std::string_view bytes, uint64_t row) {
         HashBinary(bytes), [&](uint32_t id) { return values_[id] == bytes; }, [&] { values_.emplace_back(bytes); });
     if (entries_.size() > before) {
       dictionary_bytes_ += bytes.size() + 8;
-      if (!asked_ && before > kFewValues && before * 2 > row + 1)
-        return GiveUp("more than half of its values are distinct");
+      if (!asked_ && HardlyRepeats(before, row + 1)) return GiveUp("nearly all of its values are distinct");
       CheckLimits();
       if (gave_up_) return;
     }

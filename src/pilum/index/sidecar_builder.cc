@@ -168,7 +168,7 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   }
   PILUM_RETURN_NOT_OK(AddKeys(&header, &index));
   AddFilters(&header, &index);
-  AddMemberFilters(&header);
+  AddMemberFilters(&header, index);
   PILUM_RETURN_NOT_OK(AddAskedFilters(&header, &index));
   if (!dataset_.empty()) decisions_.push_back({"(dataset.toml)", dataset_, true, "it chose the indexes of this part"});
   SidecarWriter stats;

@@ -60,6 +60,7 @@ class SidecarBuilder {
   const std::vector<Column>& columns() const { return columns_; }
 
  private:
+  static uint64_t HeaderBudget(const SidecarWriter& index);  // most bytes of the .idxh beside it
   size_t AddColumn(FieldPath path, const arrow::Field& field, uint64_t cap);
   Status AppendColumn(size_t at, const arrow::Array& array);
   void AddInverted(Column* column, SidecarWriter* index);
@@ -67,7 +68,7 @@ class SidecarBuilder {
   void AddTrigrams(Column* column, SidecarWriter* index);
   void AddRanges(Column* column, SidecarWriter* header);
   Status AddKeys(SidecarWriter* header, SidecarWriter* index);
-  void AddMemberFilters(SidecarWriter* header);
+  void AddMemberFilters(SidecarWriter* header, const SidecarWriter& index);
   void AddFilters(SidecarWriter* header, SidecarWriter* index);
   Status AddAskedFilters(SidecarWriter* header, SidecarWriter* index);
   void Decide(const Column& column, SectionFamily family, bool built, std::string reason);

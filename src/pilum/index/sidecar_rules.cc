@@ -58,6 +58,10 @@ Result<std::string> FilterBytes(const DistinctSet& distinct, SectionFamily famil
 
 }  // namespace
 
+uint64_t SidecarBuilder::HeaderBudget(const SidecarWriter& index) {
+  return std::min(kHeaderLimit, std::max(kHeaderFloor, index.size() / 10));
+}
+
 // Which rows hold each value, which lists hold it. Zones alone say as much where rows lie in the column's order.
 void SidecarBuilder::AddInverted(Column* c, SidecarWriter* index) {
   for (const bool members : {false, true}) {
@@ -164,7 +168,7 @@ Status SidecarBuilder::AddKeys(SidecarWriter* header, SidecarWriter* index) {
     index->Add(std::move(section));
     if (!present) c.key.reset();
   }
-  const uint64_t budget = std::min(kHeaderLimit, std::max(kHeaderFloor, index->size() / 10));
+  const uint64_t budget = HeaderBudget(*index);
   for (Column& c : columns_) {
     if (!c.key) continue;
     PILUM_ASSIGN_OR_RETURN(const std::string bytes, c.key->FilterBytes());
@@ -183,7 +187,7 @@ Status SidecarBuilder::AddKeys(SidecarWriter* header, SidecarWriter* index) {
 
 // Filters, smallest first, in the header while they fit, else in the index.
 void SidecarBuilder::AddFilters(SidecarWriter* header, SidecarWriter* index) {
-  const uint64_t budget = std::min(kHeaderLimit, std::max(kHeaderFloor, index->size() / 10));
+  const uint64_t budget = HeaderBudget(*index);
   std::vector<std::pair<uint64_t, size_t>> order;  // distinct values, column
   for (size_t i = 0; i < columns_.size(); ++i) {
     const ColumnCollector& c = *columns_[i].collector;
@@ -215,13 +219,14 @@ void SidecarBuilder::AddFilters(SidecarWriter* header, SidecarWriter* index) {
 }
 
 // Which elements are in no list of the part: in the header where it fits, or not at all.
-void SidecarBuilder::AddMemberFilters(SidecarWriter* header) {
+void SidecarBuilder::AddMemberFilters(SidecarWriter* header, const SidecarWriter& index) {
+  const uint64_t budget = HeaderBudget(index);
   for (Column& c : columns_) {
     if (c.member_hashes.empty()) continue;
     BloomFilter filter = BloomFilter::ForItems(c.member_hashes.size());
     for (uint64_t hash : c.member_hashes) filter.Insert(hash);
     auto section = SidecarWriter::Pack({c.path}, SectionFamily::kMemberBloom, filter.ToBytes());
-    const bool fits = header->size() + section.size <= kHeaderFloor;
+    const bool fits = header->size() + section.size <= budget;
     Decide(c, SectionFamily::kMemberBloom, fits,
            fmt::format("{} distinct elements, {} bytes{}", c.member_hashes.size(), section.size,
                        fits ? "" : ", too many for the prune header"));
@@ -231,7 +236,7 @@ void SidecarBuilder::AddMemberFilters(SidecarWriter* header) {
 
 // Filters that are built only where somebody asks.
 Status SidecarBuilder::AddAskedFilters(SidecarWriter* header, SidecarWriter* index) {
-  const uint64_t budget = std::min(kHeaderLimit, std::max(kHeaderFloor, index->size() / 10));
+  const uint64_t budget = HeaderBudget(*index);
   for (Column& c : columns_) {
     const DistinctSet& distinct = c.collector->distinct();
     for (const auto [kind, family] :
