@@ -56,8 +56,8 @@ std::shared_ptr<arrow::RecordBatch> Table(bool annotated) {
                                arrow::field("tags", arrow::list(arrow::utf8()))};
   if (annotated) {
     for (auto& f : fields)
-      f = f->WithMetadata(
-          arrow::key_value_metadata({"pilum:index"}, {"bloom, inverted, nulls, members, key, trigrams, cuckoo"}));
+      f = f->WithMetadata(arrow::key_value_metadata({"pilum:index"},
+                                                    {"bloom, inverted, nulls, members, key, trigrams, words, cuckoo"}));
   }
   return arrow::RecordBatch::Make(arrow::schema(fields), kRows,
                                   {shuffled.Finish().ValueOrDie(), up.Finish().ValueOrDie(), few.Finish().ValueOrDie(),
@@ -109,6 +109,14 @@ std::vector<std::string> Probes() {
           "text LIKE '%says abc%'",
           "text LIKE '%and%'",
           "text LIKE '%row 12345 %'",
+          "text LIKE '%7 says%'",
+          "contains(text, ' says ab')",
+          "contains_words(text, 'ROW 12345')",
+          "contains_words(text, 'says')",
+          "contains_words(text, 'says abc')",
+          "contains_words(kind, '7')",
+          "contains_tokens(text, 'abc row')",
+          "NOT contains_words(text, 'abc')",
           "array_has(tags, 'tag7')",
           "array_has_any(tags, ['tag7', 'tag8', 'tag9'])",
           "NOT array_has(tags, 'tag7')",

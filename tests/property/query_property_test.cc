@@ -78,11 +78,12 @@ void HarmOneSidecar(ObjectStore& objects, Random& rng) {
 
 // Every column asks for indexes: all that fit it, or some.
 std::shared_ptr<arrow::RecordBatch> Annotated(const std::shared_ptr<arrow::RecordBatch>& batch, Random& rng) {
-  static const std::vector<std::string> lists = {"bloom, inverted, nulls, members, key, time, owner, trigrams",
+  static const std::vector<std::string> lists = {"bloom, inverted, nulls, members, key, time, owner, trigrams, words",
                                                  "cuckoo",
                                                  "xor, nulls",
                                                  "inverted",
                                                  "nulls, bloom",
+                                                 "words",
                                                  "none",
                                                  "key",
                                                  "inverted members"};

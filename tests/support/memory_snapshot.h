@@ -54,7 +54,7 @@ class MemoryUnit final : public Unit {
   }
 
   Result<Candidates> Narrow(const Probe& probe, ReadContext&) const override {
-    if (zone_rows_ == 0 || probe.kind == Probe::Kind::kHasElement || probe.kind == Probe::Kind::kContains)
+    if (zone_rows_ == 0 || (probe.kind != Probe::Kind::kInSet && probe.kind != Probe::Kind::kIsNull))
       return Candidates::Unknown(num_rows());
     const bool values = probe.kind == Probe::Kind::kInSet;
     PILUM_ASSIGN_OR_RETURN(auto array, ArrayAt(*batch_, probe.column, arrow::default_memory_pool()));

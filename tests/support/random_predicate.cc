@@ -224,10 +224,44 @@ bool Like(const std::string& pattern, const std::string& s) {
   return Like(pattern.data(), pattern.data() + pattern.size(), s.data(), s.data() + s.size());
 }
 
+// Words of the texts of random tables: ASCII letters and digits, and all beyond ASCII but the last code point.
+std::vector<std::string> PlainWords(std::string text, bool folded) {
+  const std::string last = "\xf4\x8f\xbf\xbf";
+  for (size_t at; (at = text.find(last)) != std::string::npos;) text.replace(at, last.size(), " ");
+  std::vector<std::string> words(1);
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || std::isalnum(byte))
+      words.back() += folded ? static_cast<char>(byte < 0x80 ? std::tolower(byte) : byte) : c;
+    else
+      words.emplace_back();
+  }
+  std::erase(words, std::string());
+  return words;
+}
+
+Predicate WordAtom(Random& rng, const std::string& name, const Get& get) {
+  const bool folded = rng.Chance(0.7);
+  const std::string wanted = rng.Pick(
+      std::vector<std::string>{"a", "AB", "the", "k3 the", "abc", "k1", "検索", "é 検索", "", "?", "line break",
+                               std::string(70, 'w') + "1", std::string(70, 'w') + "3", "b c", "nope", "a ABC ab"});
+  return {fmt::format("{}({}, {})", folded ? "contains_words" : "contains_tokens", name, Quote(wanted)),
+          [=](const Row& row) -> Truth {
+            const Cell c = get(row);
+            if (c.is_null()) return std::nullopt;
+            const auto there = PlainWords(c.bytes, folded);
+            for (const std::string& w : PlainWords(wanted, folded))
+              if (std::find(there.begin(), there.end(), w) == there.end()) return false;
+            return true;
+          }};
+}
+
 Predicate TextAtom(Random& rng, const std::string& name, const Get& get) {
+  if (rng.Chance(0.3)) return WordAtom(rng, name, get);
   if (rng.Chance(0.6)) {
-    static const std::vector<std::string> patterns = {"a%", "%b%",    "%",     "_",    "a_",  "%é%", "ab",  "%\\%%",
-                                                      "A%", "%break", "x\\_y", "%検%", "k1%", "_%",  "zz%", ""};
+    static const std::vector<std::string> patterns = {
+        "a%",   "%b%", "%",  "_",   "a_", "%é%",   "ab",         "%\\%%",   "A%",         "%break",  "x\\_y",
+        "%検%", "k1%", "_%", "zz%", "",   "% a %", "%, a ABC;%", "%_ab, %", "% é-検索 %", "%, b, w%"};
     const std::string p = rng.Pick(patterns);
     const bool negated = rng.Chance(0.25);
     return {fmt::format("{} {}LIKE {}", name, negated ? "NOT " : "", Quote(p)), [=](const Row& row) -> Truth {
@@ -236,7 +270,8 @@ Predicate TextAtom(Random& rng, const std::string& name, const Get& get) {
             }};
   }
   const std::string f = rng.Pick(std::vector<std::string>{"starts_with", "ends_with", "contains"});
-  const std::string v = rng.Pick(std::vector<std::string>{"a", "", "b%", "検", "zz", "k1"});
+  const std::string v =
+      rng.Pick(std::vector<std::string>{"a", "", "b%", "検", "zz", "k1", " the ", ", a ABC; ", " 検索 "});
   return {fmt::format("{}({}, {})", f, name, Quote(v)), [=](const Row& row) -> Truth {
             const Cell c = get(row);
             if (c.is_null()) return std::nullopt;

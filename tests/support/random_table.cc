@@ -64,6 +64,10 @@ const std::vector<std::string>& Texts() {
                                                  "検索",
                                                  "a'b",
                                                  "line\nbreak",
+                                                 "The ab, a ABC; k3",
+                                                 "k12 the é-検索 k14",
+                                                 "a, b, " + std::string(70, 'W') + "1 the",
+                                                 "ab " + std::string(70, 'w') + "2 ",
                                                  std::string(80, 'z'),
                                                  std::string(79, 'z') + "y",
                                                  "\xf4\x8f\xbf\xbf"};

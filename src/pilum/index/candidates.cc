@@ -12,6 +12,12 @@ Candidates Candidates::Unknown(uint64_t num_rows) { return {{}, RowSet::All(num_
 
 Candidates Candidates::AllFalse() { return {}; }
 
+Candidates Candidates::Both(const Candidates& a, const Candidates& b) {
+  RowSet possible = a.possible.Intersect(b.possible);
+  RowSet certain = a.certain.Union(b.certain).Intersect(possible);
+  return {std::move(certain), std::move(possible), a.maybe_null.Intersect(b.maybe_null)};
+}
+
 // NULL needs one side NULL and neither side FALSE.
 Candidates Candidates::And(const Candidates& a, const Candidates& b) {
   const RowSet a_null = NullRows(a), b_null = NullRows(b);

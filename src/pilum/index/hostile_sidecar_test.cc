@@ -127,6 +127,49 @@ TEST(HostileSidecar, DirectoriesWithTheRightChecksum) {
   EXPECT_GT(opened, 500);
 }
 
+// Roots and blocks of a dictionary of words, with every hash right for what was harmed.
+TEST(HostileSidecar, WordsWithTheRightHashes) {
+  Rng rng(15);
+  const FieldPath column{{"s"}};
+  auto words = InvertedBuilder::OfTexts(100'000, 1 << 20);
+  constexpr uint64_t kRows = 3000;
+  for (uint64_t row = 0; row < kRows; ++row) {
+    for (int k = 0; k < 3; ++k) words->AddText(fmt::format("word{}", rng() % 5000), row);
+  }
+  words->SetRows(kRows);
+  ReadContext ctx;
+  const auto open = [&](SidecarWriter::Section section) {
+    SidecarWriter writer;
+    writer.Add(std::move(section));
+    const SidecarIdentity identity{Hash128{1}, Hash128{2}, kRows};
+    return PartIndex::Open(
+               MakeMemorySource("mem", arrow::Buffer::FromString(writer.Finish(SidecarKind::kTerms, identity))),
+               SidecarKind::kTerms, ctx)
+        .ValueOrDie();
+  };
+  const auto good = open(words->Finish(column, SectionFamily::kWords));
+  const SidecarReader& reader = good->sidecar();
+  const BlockRoot root = reader.ReadRoot(reader.entries()[0], ctx).ValueOrDie();
+  const auto blocks = reader.ReadBlocks(root.blocks, ctx).ValueOrDie();
+  ASSERT_GT(blocks.size(), 3u);
+  int answered = 0;
+  for (int i = 0; i < 3000; ++i) {
+    BlockSection section;
+    const size_t harmed = rng() % (blocks.size() + 1);
+    for (size_t b = 0; b < blocks.size(); ++b) section.AddBlock(b == harmed ? Harmed(blocks[b], rng) : blocks[b]);
+    const std::string family = harmed == blocks.size() ? Harmed(root.family, rng) : root.family;
+    const auto index = open(SidecarWriter::PackBlocks({column}, SectionFamily::kWords, section, family));
+    Probe probe{Probe::Kind::kHasWords, column, ValueSet::All(), true, {fmt::format("word{}", rng() % 5000)}};
+    const Candidates found = index->Answer(probe, ctx).ValueOrDie();
+    EXPECT_TRUE(found.possible.IsSubsetOf(RowSet::All(kRows)));
+    EXPECT_TRUE(found.certain.IsSubsetOf(found.possible));
+    answered += found.possible.size() < kRows;
+    if (auto whole = index->Words(column, ctx).ValueOrDie())
+      (void)whole->ForEach([](const Value&, const RowSet&) {}, ctx);
+  }
+  EXPECT_GT(answered, 500);
+}
+
 TEST(HostileSidecar, SchemasThatArrowReads) {
   Rng rng(14);
   auto schema = arrow::schema({arrow::field("i", arrow::int32()), arrow::field("u", arrow::fixed_size_binary(16)),

@@ -20,6 +20,7 @@ struct Probe {
     kInSet,       // column's value is in `set` (NULL where the column is NULL)
     kIsNull,      // column IS NULL (never NULL itself)
     kContains,    // column, a text, contains all `needles`: never exact
+    kHasWords,    // column, a text, has all `needles` as whole words, whatever the case
     kHasElement,  // column, a list, has an element in `set` (NULL where the list is NULL; NULL elements are in no set)
   };
   Kind kind = Kind::kInSet;
@@ -28,8 +29,8 @@ struct Probe {
   // false: the predicate implies membership but is not equivalent to it (LIKE 'a%x': text in ['a','b')), so rows inside
   // the set are possible, never certain, and rows outside it are false where not null.
   bool exact = true;
-  std::vector<std::string> needles = {};
-  bool folded = false;  // needles are in folded case, and the predicate looks at the text so (ILIKE)
+  std::vector<std::string> needles = {};  // words: in folded case, distinct
+  bool folded = false;                    // needles are in folded case, and the predicate looks at the text so (ILIKE)
   std::string ToString() const;
 };
 
@@ -45,6 +46,8 @@ struct Candidates {
   RowSet maybe_null;  // superset of the rows where the predicate is NULL
   static Candidates Unknown(uint64_t num_rows);
   static Candidates AllFalse();
+  // What two answers to one question say together.
+  static Candidates Both(const Candidates& a, const Candidates& b);
   // Three-valued logic on what is known. Each keeps the invariant for all assignments consistent with its inputs.
   static Candidates And(const Candidates& a, const Candidates& b);
   static Candidates Or(const Candidates& a, const Candidates& b);

@@ -18,6 +18,7 @@ constexpr Named kNames[] = {
     {"members", static_cast<uint32_t>(IndexKind::kMembers)},
     {"key", static_cast<uint32_t>(IndexKind::kKey)},
     {"trigrams", static_cast<uint32_t>(IndexKind::kTrigrams)},
+    {"words", static_cast<uint32_t>(IndexKind::kWords)},
     {"cuckoo", static_cast<uint32_t>(IndexKind::kCuckoo)},
     {"xor", static_cast<uint32_t>(IndexKind::kFuse)},
     {"time", static_cast<uint32_t>(IndexKind::kRanges)},

@@ -26,6 +26,7 @@ enum class IndexKind : uint32_t {
   kTrigrams = 64,
   kCuckoo = 128,
   kFuse = 256,
+  kWords = 512,
 };
 
 struct IndexSpec {

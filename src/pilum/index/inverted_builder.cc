@@ -49,6 +49,13 @@ std::unique_ptr<InvertedBuilder> InvertedBuilder::OfWords(uint64_t max_distinct)
   return out;
 }
 
+std::unique_ptr<InvertedBuilder> InvertedBuilder::OfTexts(uint64_t max_distinct, uint64_t max_bytes) {
+  std::unique_ptr<InvertedBuilder> out(new InvertedBuilder({Domain::kText, false, 0}, true));
+  out->max_distinct_ = max_distinct;
+  out->max_dictionary_bytes_ = max_bytes;
+  return out;
+}
+
 void InvertedBuilder::GiveUp(std::string why) {
   gave_up_ = true;
   why_ = std::move(why);
@@ -63,8 +70,8 @@ void InvertedBuilder::GiveUp(std::string why) {
 void InvertedBuilder::CheckLimits() {
   if (entries_.size() > max_distinct_)
     GiveUp(fmt::format("more than {} distinct values", max_distinct_));
-  else if (dictionary_bytes_ > kMaxDictionaryBytes)
-    GiveUp("its distinct values take more than 16 MiB");
+  else if (dictionary_bytes_ > max_dictionary_bytes_)
+    GiveUp(fmt::format("its distinct values take more than {} MiB", max_dictionary_bytes_ >> 20));
 }
 
 // The entry of a value: `same` compares an entry with it, `insert` appends it.

@@ -29,6 +29,11 @@ class InvertedBuilder {
   // Null: a type without values in normal form.
   static std::unique_ptr<InvertedBuilder> Make(const arrow::DataType& type, bool asked);
 
+  // Of texts that are given one by one; SetRows as below.
+  static std::unique_ptr<InvertedBuilder> OfTexts(uint64_t max_distinct, uint64_t max_bytes);
+  void AddText(std::string_view text, uint64_t row) {  // rows ascend
+    if (!gave_up_) AddValue(text, row);
+  }
   // Of integers that are given one by one, not in arrays; SetRows then says how many rows there are.
   static std::unique_ptr<InvertedBuilder> OfWords(uint64_t max_distinct);
   void AddPoint(uint64_t word, uint64_t row) {  // rows ascend, by word
@@ -78,7 +83,7 @@ class InvertedBuilder {
 
   const ValueShape shape_;
   const bool asked_;
-  uint64_t max_distinct_ = kMaxDistinct;
+  uint64_t max_distinct_ = kMaxDistinct, max_dictionary_bytes_ = kMaxDictionaryBytes;
   bool gave_up_ = false;
   std::string why_;
   uint64_t rows_ = 0;  // before the array that is being added

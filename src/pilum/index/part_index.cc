@@ -133,6 +133,11 @@ Result<std::shared_ptr<const InvertedIndex>> PartIndex::Trigrams(const FieldPath
   });
 }
 
+Result<std::shared_ptr<const InvertedIndex>> PartIndex::Words(const FieldPath& column, ReadContext& ctx) const {
+  return Cached(&words_, SectionFamily::kWords, column,
+                [&](const SectionEntry& entry) { return InvertedIndex::Open(reader_, entry, num_rows(), ctx); });
+}
+
 Result<std::shared_ptr<const RowSet>> PartIndex::NullRows(const FieldPath& column, ReadContext& ctx) const {
   return Cached(&nulls_, SectionFamily::kNulls, column, [&](const SectionEntry& entry) -> Result<RowSet> {
     PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));

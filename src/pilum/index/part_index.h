@@ -48,6 +48,7 @@ class PartIndex {
   Result<std::shared_ptr<const CuckooFilter>> Cuckoo(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const ValueRanges>> Ranges(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const InvertedIndex>> Trigrams(const FieldPath& column, ReadContext& ctx) const;
+  Result<std::shared_ptr<const InvertedIndex>> Words(const FieldPath& column, ReadContext& ctx) const;  // of a .terms
   Result<std::shared_ptr<const RowSet>> NullRows(const FieldPath& column, ReadContext& ctx) const;
 
   // From a .stats; `type`: of the column in the part. Null: unknown.
@@ -72,6 +73,7 @@ class PartIndex {
   Result<Candidates> ApplyInverted(const Probe& probe, Candidates found, bool* applied, ReadContext& ctx) const;
   Result<Candidates> ApplyMemberFilter(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyTrigrams(const Probe& probe, Candidates found, ReadContext& ctx) const;
+  Result<Candidates> ApplyWords(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyKey(const Probe& probe, const ZoneMap& zones, Candidates found, bool* applied,
                               ReadContext& ctx) const;
   Result<Candidates> ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found, ReadContext& ctx) const;
@@ -87,7 +89,7 @@ class PartIndex {
   mutable Cache<FuseFilter> fuses_;
   mutable Cache<ValueRanges> ranges_;
   mutable Cache<CuckooFilter> cuckoos_;
-  mutable Cache<InvertedIndex> trigrams_;
+  mutable Cache<InvertedIndex> trigrams_, words_;
   mutable std::map<std::string, uint64_t> sections_read_;
   mutable std::string note_;
 };

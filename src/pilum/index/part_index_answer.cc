@@ -1,7 +1,10 @@
 // What one sidecar answers to a probe: zones first, then whatever index knows more and costs less than the rows it could save.
+#include <algorithm>
+
 #include "pilum/index/part_index.h"
 #include "pilum/index/told.h"
 #include "pilum/index/trigram_builder.h"
+#include "pilum/index/words_builder.h"
 #include "pilum/sketch/value_hash.h"
 
 namespace pilum {
@@ -30,6 +33,11 @@ Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const
     case Probe::Kind::kContains:
       if (zones) found = zones->InSet(ValueSet::All(), false);
       return ApplyTrigrams(probe, std::move(found), ctx);
+    case Probe::Kind::kHasWords:
+      if (kind_ == SidecarKind::kTerms) return ApplyWords(probe, std::move(found), ctx);
+      if (zones) found = zones->InSet(ValueSet::All(), true);
+      found.certain = RowSet();
+      return found;
     case Probe::Kind::kHasElement:
       if (!zones) break;
       found.maybe_null = zones->IsNull().possible;
@@ -95,6 +103,41 @@ Result<Candidates> PartIndex::ApplyTrigrams(const Probe& probe, Candidates found
   for (const RowRange& r : blocks.ranges())
     rows.Append(r.begin * TrigramBuilder::kBlockRows, std::min(num_rows(), r.end * TrigramBuilder::kBlockRows));
   found.possible = found.possible.Intersect(Told("trigrams", std::move(rows)));
+  return found;
+}
+
+// Rows whose text has all the words. Of a word that was cut only the beginning is known.
+Result<Candidates> PartIndex::ApplyWords(const Probe& probe, Candidates found, ReadContext& ctx) const {
+  const SectionEntry* entry = reader_->Find(SectionFamily::kWords, &probe.column);
+  if (!entry || probe.needles.empty()) return found;
+  const uint64_t worth = num_rows() * 4;  // as of trigrams
+  if (reader_->FetchCost(entry->offset, entry->raw_length) > worth * kBytesPerRow) return found;
+  bool exact = probe.exact;
+  std::vector<std::string> cut;
+  for (const std::string& word : probe.needles) {
+    exact &= word.size() < WordsBuilder::kWordCut;
+    cut.push_back(word.substr(0, WordsBuilder::kWordCut));
+  }
+  std::sort(cut.begin(), cut.end());
+  cut.erase(std::unique(cut.begin(), cut.end()), cut.end());
+  std::vector<Value> values;
+  for (std::string& word : cut) values.push_back(Value::Text(std::move(word)));
+  PILUM_ASSIGN_OR_RETURN(auto index, Words(probe.column, ctx));
+  if (!index) return found;
+  auto each = index->Each(values, worth, ctx);
+  if (!each.ok()) {
+    std::lock_guard lock(mutex_);
+    PILUM_RETURN_NOT_OK(Forgive(each.status()));
+    return found;
+  }
+  if (!*each) return found;
+  RowSet rows = RowSet::All(num_rows());
+  for (const auto& of_word : **each) {
+    exact &= of_word.has_value();
+    if (of_word) rows = rows.Intersect(*of_word);
+  }
+  found.possible = Told("words", std::move(rows));
+  if (exact) found.certain = found.possible;
   return found;
 }
 

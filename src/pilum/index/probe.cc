@@ -10,6 +10,9 @@ std::string Probe::ToString() const {
   if (kind == Kind::kContains)
     return fmt::format("{} contains '{}'{}", column.ToString(), fmt::join(needles, "' and '"),
                        folded ? " in any case" : "");
+  if (kind == Kind::kHasWords)
+    return fmt::format("{} has the words '{}'{}", column.ToString(), fmt::join(needles, "' and '"),
+                       exact ? "" : " (inexact)");
   return fmt::format("{} {} {}{}", column.ToString(), kind == Kind::kHasElement ? "has an element in" : "in",
                      set.ToString(), exact ? "" : " (inexact)");
 }

@@ -161,6 +161,7 @@ std::string_view FamilyName(uint16_t family) {
     case SectionFamily::kTrigrams: return "trigrams";
     case SectionFamily::kCuckoo: return "cuckoo";
     case SectionFamily::kMemberBloom: return "member bloom";
+    case SectionFamily::kWords: return "words";
   }
   return "";
 }

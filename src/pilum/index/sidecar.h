@@ -13,7 +13,7 @@
 
 namespace pilum {
 
-enum class SidecarKind { kIndex, kHeader, kStats };  // .idx, .idxh, .stats
+enum class SidecarKind { kIndex, kHeader, kStats, kTerms };  // .idx, .idxh, .stats, .terms
 enum class SectionFamily : uint16_t {
   kSchema = 1,
   kBounds = 3,
@@ -34,9 +34,16 @@ enum class SectionFamily : uint16_t {
   kTrigrams = 19,
   kCuckoo = 20,
   kMemberBloom = 21,
+  kWords = 22,
 };
 std::string_view FamilyName(uint16_t family);  // "" for one that is not known
-enum class SectionState : uint8_t { kPresent = 0, kTooManyValues = 1, kOverBudget = 2, kBoundsSuffice = 3 };
+enum class SectionState : uint8_t {
+  kPresent = 0,
+  kTooManyValues = 1,
+  kOverBudget = 2,
+  kBoundsSuffice = 3,
+  kInTerms = 4,  // it is in the part's .terms
+};
 inline constexpr uint16_t kFamilyVersion = 1;  // of every family so far
 
 // What a sidecar says it is about; one of another identity is not used.
@@ -121,6 +128,8 @@ class SidecarReader {
   // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is
   // none.
   const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
+  // Does the directory say of some column (of this one) that its section is in the part's .terms?
+  bool SaysInTerms(const FieldPath* column = nullptr) const;
   // Checked against its hash and decompressed. Of a section in blocks see below.
   Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;
   Result<BlockRoot> ReadRoot(const SectionEntry& entry, ReadContext& ctx) const;

@@ -101,6 +101,7 @@ size_t SidecarBuilder::AddColumn(FieldPath path, const arrow::Field& field, uint
     column.inverted = InvertedBuilder::Make(type, column.spec.Asks(IndexKind::kInverted));
   if (column.spec.MayHave(IndexKind::kKey)) column.key = KeyBuilder::Make(type, column.spec.Asks(IndexKind::kKey));
   if (column.spec.Asks(IndexKind::kTrigrams)) column.trigrams = TrigramBuilder::Make(type);
+  if (column.spec.Asks(IndexKind::kWords)) column.words = WordsBuilder::Make(type);
   const bool time = IsTime(type) && !annotated_;
   if ((time || column.spec.Asks(IndexKind::kRanges)) && ValueRangesBuilder::Fits(type)) column.ranges.emplace();
   if (const auto* item = ItemType(type); item && column.spec.MayHave(IndexKind::kMembers))
@@ -135,6 +136,7 @@ Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
   if (columns_[at].inverted) PILUM_RETURN_NOT_OK(columns_[at].inverted->Append(array));
   if (columns_[at].members) PILUM_RETURN_NOT_OK(columns_[at].members->AppendLists(array));
   if (columns_[at].trigrams) PILUM_RETURN_NOT_OK(columns_[at].trigrams->Append(array));
+  if (columns_[at].words) PILUM_RETURN_NOT_OK(columns_[at].words->Append(array));
   if (columns_[at].ranges) columns_[at].ranges->Append(array);
   if (columns_[at].key) PILUM_RETURN_NOT_OK(columns_[at].key->Append(array));
   if (columns_[at].spec.MayHave(IndexKind::kNulls)) AddNullRows(array, num_rows_, &columns_[at].nulls);
@@ -156,7 +158,7 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
     if (auto extremes = c.collector->extreme_bytes()) c.stats.WidenExtremes(extremes->first, extremes->second);
   }
 
-  SidecarWriter index;
+  SidecarWriter index, terms;
   for (const Column& c : columns_) index.Add({c.path}, SectionFamily::kZones, c.collector->zones().ToBytes());
   PILUM_ASSIGN_OR_RETURN(SidecarWriter header, HeaderWithBounds(stored, columns_));
 
@@ -165,6 +167,7 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
     AddNulls(&c, &index);
     AddRanges(&c, &header);
     AddTrigrams(&c, &index);
+    AddWords(&c, &index, &terms);
   }
   PILUM_RETURN_NOT_OK(AddKeys(&header, &index));
   AddFilters(&header, &index);
@@ -175,7 +178,8 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   for (const Column& c : columns_) c.stats.AddTo(c.path, &stats);
   stats.Add({}, SectionFamily::kDecisions, DecisionsToBytes(decisions_));
   return Files{index.Finish(SidecarKind::kIndex, identity), header.Finish(SidecarKind::kHeader, identity),
-               stats.Finish(SidecarKind::kStats, identity)};
+               stats.Finish(SidecarKind::kStats, identity),
+               terms.entries().empty() ? std::string() : terms.Finish(SidecarKind::kTerms, identity)};
 }
 
 }  // namespace pilum

@@ -17,6 +17,7 @@
 #include "pilum/index/sidecar.h"
 #include "pilum/index/trigram_builder.h"
 #include "pilum/index/value_ranges.h"
+#include "pilum/index/words_builder.h"
 
 namespace pilum {
 
@@ -35,10 +36,17 @@ class SidecarBuilder {
   uint64_t num_rows() const { return num_rows_; }
 
   struct Files {
-    std::string index, header, stats;  // bytes of .idx, .idxh and .stats
+    // Bytes of .idx, .idxh, .stats and .terms; of the last none where no column asks for words.
+    std::string index, header, stats, terms;
     const std::string& Of(SidecarKind kind) const {
-      return kind == SidecarKind::kIndex ? index : kind == SidecarKind::kHeader ? header : stats;
+      switch (kind) {
+        case SidecarKind::kIndex: return index;
+        case SidecarKind::kHeader: return header;
+        case SidecarKind::kTerms: return terms;
+        default: return stats;
+      }
     }
+    uint64_t size() const { return index.size() + header.size() + stats.size() + terms.size(); }
   };
   // `stored`: the schema as the part's bytes carry it. No more rows.
   Result<Files> Finish(const arrow::Schema& stored, const Hash128& part_hash);
@@ -55,6 +63,7 @@ class SidecarBuilder {
     std::vector<uint64_t> member_hashes = {};  // of the elements, where `members` was built
     PostingsBuilder nulls = {};
     std::unique_ptr<TrigramBuilder> trigrams = nullptr;
+    std::unique_ptr<WordsBuilder> words = nullptr;
     std::optional<ValueRangesBuilder> ranges = std::nullopt;
   };
   const std::vector<Column>& columns() const { return columns_; }
@@ -66,6 +75,7 @@ class SidecarBuilder {
   void AddInverted(Column* column, SidecarWriter* index);
   void AddNulls(Column* column, SidecarWriter* index);
   void AddTrigrams(Column* column, SidecarWriter* index);
+  void AddWords(Column* column, SidecarWriter* index, SidecarWriter* terms);
   void AddRanges(Column* column, SidecarWriter* header);
   Status AddKeys(SidecarWriter* header, SidecarWriter* index);
   void AddMemberFilters(SidecarWriter* header, const SidecarWriter& index);

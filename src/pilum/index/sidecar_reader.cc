@@ -90,6 +90,12 @@ const SectionEntry* SidecarReader::Find(SectionFamily family, const FieldPath* c
   return nullptr;
 }
 
+bool SidecarReader::SaysInTerms(const FieldPath* column) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const SectionEntry& e) {
+    return e.state == SectionState::kInTerms && (!column || (e.columns.size() == 1 && e.columns[0] == *column));
+  });
+}
+
 Result<BufferPtr> SidecarReader::Fetch(uint64_t offset, uint64_t length, ReadContext& ctx) const {
   if (FetchCost(offset, length) > 0) return source_->ReadRange({offset, length}, ctx);
   return arrow::SliceBuffer(head_, static_cast<int64_t>(offset), static_cast<int64_t>(length));

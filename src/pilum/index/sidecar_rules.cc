@@ -128,6 +128,24 @@ void SidecarBuilder::AddTrigrams(Column* c, SidecarWriter* index) {
   c->trigrams.reset();
 }
 
+// The dictionary of words is an object of its own, which queries without words never open; the index says that it is there.
+void SidecarBuilder::AddWords(Column* c, SidecarWriter* index, SidecarWriter* terms) {
+  if (!c->words || num_rows_ == 0) return;
+  if (c->words->gave_up()) {
+    index->AddAbsent({c->path}, SectionFamily::kWords, SectionState::kTooManyValues);
+    Decide(*c, SectionFamily::kWords, false, c->words->why());
+  } else {
+    const uint64_t distinct = c->words->distinct();
+    auto section = c->words->Finish(c->path);
+    const bool present = section.entry.state == SectionState::kPresent;
+    index->AddAbsent({c->path}, SectionFamily::kWords, present ? SectionState::kInTerms : section.entry.state);
+    Decide(*c, SectionFamily::kWords, present,
+           fmt::format("{} distinct words, {} bytes, in .terms", distinct, section.size));
+    if (present) terms->Add(std::move(section));
+  }
+  c->words.reset();
+}
+
 // One range is what the bounds say.
 void SidecarBuilder::AddRanges(Column* c, SidecarWriter* header) {
   if (!c->ranges) return;

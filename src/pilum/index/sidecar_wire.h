@@ -20,6 +20,7 @@ inline const char* MagicOf(SidecarKind kind) {
   switch (kind) {
     case SidecarKind::kIndex: return "PILUMIDX";
     case SidecarKind::kHeader: return "PILUMIDH";
+    case SidecarKind::kTerms: return "PILUMTRM";
     default: return "PILUMSTA";
   }
 }

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <arrow/array.h>
-#include <arrow/type.h>
-
+#include "pilum/index/each_text.h"
 #include "pilum/values/value.h"
 
 namespace pilum {
@@ -56,46 +54,12 @@ void TrigramBuilder::CloseBlock() {
   found_.clear();
 }
 
-Status TrigramBuilder::Append(const arrow::Array& given) {
-  using arrow::Type;
-  auto add = [&](const auto& array) {
-    for (int64_t i = 0; i < array.length(); ++i) {
-      if (!array.IsNull(i)) AddText(array.GetView(i));
-      EndRow();
-    }
-    return Status::OK();
-  };
-  auto add_codes = [&](const arrow::DictionaryArray& array, const auto& values) {
-    for (int64_t i = 0; i < array.length(); ++i) {
-      if (!array.IsNull(i)) {
-        const int64_t code = array.GetValueIndex(i);
-        if (code < 0 || code >= values.length())
-          return Status::Invalid("dictionary index ", code, " of ", values.length(), " entries");
-        if (!values.IsNull(code)) AddText(values.GetView(code));
-      }
-      EndRow();
-    }
-    return Status::OK();
-  };
+Status TrigramBuilder::Append(const arrow::Array& array) {
   if (gave_up()) return Status::OK();
-  switch (given.type_id()) {
-    case Type::EXTENSION: return Append(*static_cast<const arrow::ExtensionArray&>(given).storage());
-    case Type::STRING: return add(static_cast<const arrow::StringArray&>(given));
-    case Type::LARGE_STRING: return add(static_cast<const arrow::LargeStringArray&>(given));
-    case Type::STRING_VIEW: return add(static_cast<const arrow::StringViewArray&>(given));
-    case Type::DICTIONARY: {
-      const auto& array = static_cast<const arrow::DictionaryArray&>(given);
-      const arrow::Array& values = *array.dictionary();
-      switch (values.type_id()) {
-        case Type::STRING: return add_codes(array, static_cast<const arrow::StringArray&>(values));
-        case Type::LARGE_STRING: return add_codes(array, static_cast<const arrow::LargeStringArray&>(values));
-        case Type::STRING_VIEW: return add_codes(array, static_cast<const arrow::StringViewArray&>(values));
-        default: break;
-      }
-      [[fallthrough]];
-    }
-    default: return Status::TypeError("no texts: ", given.type()->ToString());
-  }
+  return ForEachText(array, [&](const std::optional<std::string_view>& text) {
+    if (text) AddText(*text);
+    EndRow();
+  });
 }
 
 SidecarWriter::Section TrigramBuilder::Finish(const FieldPath& path) {

@@ -37,6 +37,7 @@ class Attributor {
     PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx_));
     PILUM_RETURN_NOT_OK(Sidecar(part, files_.IndexPath(part.name), "idx", SidecarKind::kIndex, identity));
     PILUM_RETURN_NOT_OK(Sidecar(part, files_.HeaderPath(part.name), "idxh", SidecarKind::kHeader, identity));
+    PILUM_RETURN_NOT_OK(Sidecar(part, files_.TermsPath(part.name), "terms", SidecarKind::kTerms, identity));
     return Sidecar(part, files_.StatsPath(part.name), "stats", SidecarKind::kStats, identity);
   }
 

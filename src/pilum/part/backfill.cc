@@ -33,9 +33,9 @@ class Backfiller {
   Status Part(const PartFile& part) {
     PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx_));
     bool whole = !options_.all;
-    for (const auto& [path, kind] : files_.Sidecars(part.name)) {
+    for (const auto& sidecar : files_.Sidecars(part.name)) {
       if (!whole) break;
-      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files_, path, kind, identity, ctx_));
+      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files_, part.name, sidecar, identity, ctx_));
     }
     return whole ? Status::OK() : Rebuild(part, identity);
   }
@@ -56,6 +56,12 @@ class Backfiller {
     bool changed = false;
     for (const auto& [path, kind] : files_.Sidecars(part.name)) {
       const std::string& bytes = built.Of(kind);
+      if (bytes.empty()) {  // nothing asks for words any more
+        PILUM_ASSIGN_OR_RETURN(const bool there, files_.store->Exists(path));
+        if (there) PILUM_RETURN_NOT_OK(files_.store->Remove(path));
+        changed |= there;
+        continue;
+      }
       PILUM_ASSIGN_OR_RETURN(const bool same, Holds(path, bytes));
       if (same) continue;
       PILUM_RETURN_NOT_OK(WriteObject(*files_.store, path, bytes));

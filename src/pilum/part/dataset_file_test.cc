@@ -100,7 +100,7 @@ TEST_F(DatasetFileTest, AnIndexThatDoesNotExistIsRefused) {
 
 // Sidecars of other rows under this part's name and identity: hashes are right, what they say is not.
 TEST_F(DatasetFileTest, CheckFindsEachIndexThatLies) {
-  for (const std::string index : {"inverted", "nulls", "members", "key", "time", "trigrams"}) {
+  for (const std::string index : {"inverted", "nulls", "members", "key", "time", "trigrams", "words"}) {
     SCOPED_TRACE(index);
     objects_ = ObjectStore::Memory();
     store_ = PartStore::OpenIn(objects_, "d").ValueOrDie();
@@ -114,6 +114,7 @@ TEST_F(DatasetFileTest, CheckFindsEachIndexThatLies) {
     const auto files = liar.Finish(*batch->schema(), identity).ValueOrDie();
     Write("d/side/" + name + ".lance.idx", files.index);
     Write("d/side/" + name + ".lance.idxh", files.header);
+    if (!files.terms.empty()) Write("d/side/" + name + ".lance.terms", files.terms);
     bool found = false;
     for (const Status& fault : store_->Check(ctx_).ValueOrDie().faults) {
       for (const char* what : {"its rows are not those", "its NULL rows are not", "its key loses", "its ranges lose"})
@@ -121,6 +122,42 @@ TEST_F(DatasetFileTest, CheckFindsEachIndexThatLies) {
     }
     EXPECT_TRUE(found);
   }
+}
+
+// The dictionary of words comes and goes with what asks for it; who lacks it scans.
+TEST_F(DatasetFileTest, TermsAreBuiltLostFoundAndRemoved) {
+  const std::string name = Put(Rows())->parts.at(0), path = "d/side/" + name + ".lance.terms";
+  const auto exists = [&] { return objects_->Exists(path).ValueOrDie(); };
+  const auto faults = [&] { return store_->Check(ctx_).ValueOrDie().faults; };
+  const auto rebuild = [&](bool all) { return store_->Backfill({all}, ctx_).ValueOrDie().rebuilt; };
+  EXPECT_FALSE(exists()) << "nobody asked";
+  Write("d/dataset.toml", "[index]\ntext = 'words'\n");
+  EXPECT_EQ(rebuild(true), 1u);
+  EXPECT_TRUE(exists());
+  EXPECT_TRUE(faults().empty());
+  uint64_t bytes = 0;
+  for (const auto& a : store_->Attribute(ctx_).ValueOrDie())
+    bytes += a.object == "terms" && a.family == "words" && a.column == "text" ? a.bytes : 0;
+  EXPECT_GT(bytes, 1000u);
+  bool told = false;
+  const auto explained = store_->ExplainBuild(ctx_).ValueOrDie();
+  for (const auto& d : explained.at(0).decisions)
+    told |= d.family == "words" && d.built && d.column == "text";
+  EXPECT_TRUE(told);
+
+  ASSERT_TRUE(objects_->Remove(path).ok());
+  ASSERT_EQ(faults().size(), 1u);
+  EXPECT_NE(faults()[0].message().find(".terms: missing"), std::string::npos) << faults()[0].ToString();
+  EXPECT_EQ(rebuild(false), 1u) << "the index speaks of it";
+  EXPECT_TRUE(exists());
+  ASSERT_TRUE(objects_->Remove(path).ok());
+  EXPECT_EQ(Put(Rows())->new_parts, 0u);
+  EXPECT_TRUE(exists()) << "put makes good what is lacking, too";
+
+  Write("d/dataset.toml", "[index]\ntext = 'trigrams'\n");
+  EXPECT_EQ(rebuild(true), 1u);
+  EXPECT_FALSE(exists());
+  EXPECT_TRUE(faults().empty());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "pilum/index/part_index.h"
 #include "pilum/index/sidecar_builder.h"
 #include "pilum/part/dataset_file.h"
+#include "pilum/part/part_spool.h"
 #include "pilum/part/part_unit.h"
 
 namespace pilum {
@@ -40,6 +41,7 @@ class Checker {
     const SidecarIdentity wanted{SchemaDescriptorHash(*(*reader)->schema()), *identity, (*reader)->num_rows()};
     PILUM_RETURN_NOT_OK(CheckSidecar(files_.IndexPath(part_.name), SidecarKind::kIndex, wanted, truth));
     PILUM_RETURN_NOT_OK(CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth));
+    PILUM_RETURN_NOT_OK(CheckSidecar(files_.TermsPath(part_.name), SidecarKind::kTerms, wanted, truth));
     return CheckSidecar(files_.StatsPath(part_.name), SidecarKind::kStats, wanted, truth);
   }
 
@@ -67,7 +69,7 @@ class Checker {
   // What the sidecars must say, from the rows.
   struct Truth {
     std::unique_ptr<SidecarBuilder> builder;
-    std::shared_ptr<PartIndex> index, header;
+    std::shared_ptr<PartIndex> index, header, terms;  // terms: null where no column asks for words
   };
   Result<Truth> Rebuild(const FileReader& reader, const Hash128& identity) {
     PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files_, ctx_));
@@ -86,7 +88,11 @@ class Checker {
     };
     PILUM_ASSIGN_OR_RETURN(auto index, open(std::move(files.index), SidecarKind::kIndex));
     PILUM_ASSIGN_OR_RETURN(auto header, open(std::move(files.header), SidecarKind::kHeader));
-    return Truth{std::move(builder), std::move(index), std::move(header)};
+    std::shared_ptr<PartIndex> terms;
+    if (!files.terms.empty()) {
+      PILUM_ASSIGN_OR_RETURN(terms, open(std::move(files.terms), SidecarKind::kTerms));
+    }
+    return Truth{std::move(builder), std::move(index), std::move(header), std::move(terms)};
   }
 
   Status CheckSidecar(const std::string& path, SidecarKind kind, const SidecarIdentity& wanted,
@@ -95,6 +101,10 @@ class Checker {
     if (!index.ok()) {
       if (KindOf(index.status()) == ErrorKind::kNotFound) {
         if (part_.content_hash().empty()) return Status::OK();  // nobody built one for a part that was dropped in
+        if (kind == SidecarKind::kTerms) {
+          PILUM_ASSIGN_OR_RETURN(const bool wants, WantsTerms(files_, part_.name, wanted.part_hash, ctx_));
+          if (!wants) return Status::OK();
+        }
         return Note(NotFoundError("{}: missing; queries scan part {}", path, part_.name));
       }
       return Note(index.status());
@@ -112,8 +122,13 @@ class Checker {
     if (!truth) return Status::OK();
     if (kind == SidecarKind::kStats) return CheckStats(path, **index, *truth->builder);
     for (const auto& column : truth->builder->columns()) {
+      if (kind == SidecarKind::kTerms) {
+        if (truth->terms) PILUM_RETURN_NOT_OK(CheckRows(path, **index, *truth->terms, *truth->builder, column.path));
+        continue;
+      }
       PILUM_RETURN_NOT_OK(CheckColumn(path, kind, **index, column, *truth->header));
-      if (kind == SidecarKind::kIndex) PILUM_RETURN_NOT_OK(CheckRows(path, **index, *truth, column.path));
+      if (kind == SidecarKind::kIndex)
+        PILUM_RETURN_NOT_OK(CheckRows(path, **index, *truth->index, *truth->builder, column.path));
     }
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));
   }
@@ -173,8 +188,8 @@ class Checker {
   }
 
   // Indexes that name rows: those of each value, those of NULL. Equal sections need no second look.
-  Status CheckRows(const std::string& path, const PartIndex& stored, const Truth& rebuilt, const FieldPath& column) {
-    const PartIndex& truth = *rebuilt.index;
+  Status CheckRows(const std::string& path, const PartIndex& stored, const PartIndex& truth,
+                   const SidecarBuilder& rebuilt, const FieldPath& column) {
     auto fault = [&](std::string what) {
       faults_->push_back(Corrupt(path, fmt::format("column '{}'", column.ToString()), what));
     };
@@ -183,10 +198,13 @@ class Checker {
       const SectionEntry* b = truth.sidecar().Find(family, &column);
       return a && b && a->hash != b->hash;
     };
-    for (const auto family : {SectionFamily::kInverted, SectionFamily::kMembers, SectionFamily::kTrigrams}) {
+    for (const auto family :
+         {SectionFamily::kInverted, SectionFamily::kMembers, SectionFamily::kTrigrams, SectionFamily::kWords}) {
       if (!differs(family)) continue;
       auto open = [&](const PartIndex& index) {
-        return family == SectionFamily::kTrigrams ? index.Trigrams(column, ctx_) : index.Inverted(family, column, ctx_);
+        return family == SectionFamily::kTrigrams ? index.Trigrams(column, ctx_)
+               : family == SectionFamily::kWords  ? index.Words(column, ctx_)
+                                                  : index.Inverted(family, column, ctx_);
       };
       PILUM_ASSIGN_OR_RETURN(auto found, open(stored));
       PILUM_ASSIGN_OR_RETURN(auto wanted, open(truth));
@@ -205,7 +223,7 @@ class Checker {
       PILUM_RETURN_NOT_OK(Note(asked));
       if (!what.empty()) fault(what);
     }
-    if (differs(SectionFamily::kKey)) PILUM_RETURN_NOT_OK(CheckKey(path, stored, *rebuilt.builder, column));
+    if (differs(SectionFamily::kKey)) PILUM_RETURN_NOT_OK(CheckKey(path, stored, rebuilt, column));
     if (differs(SectionFamily::kNulls)) {
       PILUM_ASSIGN_OR_RETURN(auto found, stored.NullRows(column, ctx_));
       PILUM_ASSIGN_OR_RETURN(auto wanted, truth.NullRows(column, ctx_));

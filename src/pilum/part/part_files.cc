@@ -40,8 +40,9 @@ Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
   return parts;
 }
 
-std::array<DatasetFiles::Sidecar, 3> DatasetFiles::Sidecars(const std::string& name) const {
-  return {{{IndexPath(name), SidecarKind::kIndex},
+std::array<DatasetFiles::Sidecar, 4> DatasetFiles::Sidecars(const std::string& name) const {
+  return {{{TermsPath(name), SidecarKind::kTerms},
+           {IndexPath(name), SidecarKind::kIndex},
            {StatsPath(name), SidecarKind::kStats},
            {HeaderPath(name), SidecarKind::kHeader}}};
 }

@@ -37,6 +37,7 @@ struct DatasetFiles {
   std::string PlanPath(uint64_t number) const { return prefix + fmt::format("plans/{:08}", number); }
   std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }
   std::string StatsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.stats"; }
+  std::string TermsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.terms"; }
   std::string HeaderPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idxh"; }
   // Every part of parts/ and merged/, hidden or not, ordered by name. A name that is in both is listed once. parts/ is
   // listed first: what sweep takes from it meanwhile has its merged part in the second listing (docs/adr/0015-plans.md).
@@ -46,8 +47,8 @@ struct DatasetFiles {
     std::string path;
     SidecarKind kind;
   };
-  // Those that a part has, in the order in which they are published.
-  std::array<Sidecar, 3> Sidecars(const std::string& name) const;
+  // Those that a part has (.terms: that it may have), in the order in which they are published.
+  std::array<Sidecar, 4> Sidecars(const std::string& name) const;
   Status NoDataset() const;  // kNotFound: what an empty listing means
 };
 

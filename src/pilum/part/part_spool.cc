@@ -44,10 +44,16 @@ Status WriteObject(ObjectStore& store, const std::string& path, const std::strin
   return sink->Close();
 }
 
-Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& path, SidecarKind kind,
+Result<bool> WantsTerms(const DatasetFiles& files, const std::string& part, const Hash128& identity, ReadContext& ctx) {
+  auto index = OpenPartIndex(files, files.IndexPath(part), SidecarKind::kIndex, identity, ctx);
+  if (index.ok()) return (*index)->sidecar().SaysInTerms();
+  return StopsARead(index.status()) ? Result<bool>(index.status()) : false;
+}
+
+Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& part, const DatasetFiles::Sidecar& sidecar,
                             const Hash128& identity, ReadContext& ctx) {
   auto check = [&]() -> Status {
-    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files, path, kind, identity, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files, sidecar.path, sidecar.kind, identity, ctx));
     for (const SectionEntry& entry : index->sidecar().entries()) {
       if (entry.state == SectionState::kPresent) PILUM_RETURN_NOT_OK(index->sidecar().VerifySection(entry, ctx));
     }
@@ -55,6 +61,10 @@ Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& path, 
   };
   const Status found = check();
   if (found.ok() || KindOf(found) == ErrorKind::kUnsupported) return true;
+  if (KindOf(found) == ErrorKind::kNotFound && sidecar.kind == SidecarKind::kTerms) {
+    PILUM_ASSIGN_OR_RETURN(const bool wanted, WantsTerms(files, part, identity, ctx));
+    return !wanted;
+  }
   if (KindOf(found) == ErrorKind::kCorrupt || KindOf(found) == ErrorKind::kNotFound) return false;
   return found;
 }
@@ -104,12 +114,14 @@ Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, con
   ObjectStore& store = *files.store;
   PILUM_ASSIGN_OR_RETURN(const bool there, store.Exists(path));
   const Hash128 identity = IdentityOf(made.hash);
-  for (const auto& [side, kind] : files.Sidecars(name)) {
+  for (const auto& side : files.Sidecars(name)) {
+    const std::string& bytes = made.sidecars.Of(side.kind);
+    if (bytes.empty()) continue;
     bool whole = false;
     if (there) {
-      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files, side, kind, identity, ctx));
+      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files, name, side, identity, ctx));
     }
-    if (!whole) PILUM_RETURN_NOT_OK(WriteObject(store, side, made.sidecars.Of(kind)));
+    if (!whole) PILUM_RETURN_NOT_OK(WriteObject(store, side.path, bytes));
   }
   bool added = false;
   if (!there) {

@@ -35,7 +35,7 @@ class PartSpool {
     std::string hash;   // of its bytes, 64 digits
     uint64_t rows = 0, bytes = 0;
     SidecarBuilder::Files sidecars;
-    uint64_t sidecar_bytes() const { return sidecars.index.size() + sidecars.header.size() + sidecars.stats.size(); }
+    uint64_t sidecar_bytes() const { return sidecars.size(); }
   };
   Result<Made> Finish();
 
@@ -49,9 +49,12 @@ class PartSpool {
 };
 
 Status WriteObject(ObjectStore& store, const std::string& path, const std::string& bytes);
-// Is there a sidecar of this part whose every section is whole? One of a newer Pilum is taken for whole.
-Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& path, SidecarKind kind,
+// Is there a sidecar of this part whose every section is whole? One of a newer Pilum is taken for whole, and so is a .terms
+// that is not there where the part's index does not speak of one.
+Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& part, const DatasetFiles::Sidecar& sidecar,
                             const Hash128& identity, ReadContext& ctx);
+// Does the part's index speak of a .terms? false also where there is no usable index.
+Result<bool> WantsTerms(const DatasetFiles& files, const std::string& part, const Hash128& identity, ReadContext& ctx);
 // false: the part was there, and whatever its sidecars lacked or had damaged was made good. The spool file is gone
 // afterwards either way. `path`: PartPath or MergedPath of `name`.
 Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, const std::string& name,

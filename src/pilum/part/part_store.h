@@ -44,7 +44,7 @@ struct PartSummary {
 // Bytes of one object of a part that are of one column and family. Those of an object add up to its size.
 struct AttributedBytes {
   std::string part;
-  std::string object;  // "lance", or "idx", "idxh", "stats" of its sidecars
+  std::string object;  // "lance", or "idx", "idxh", "terms", "stats" of its sidecars
   std::string column;  // dotted; empty: of the whole part
   std::string family;  // "values" in a Lance file; "container": headers, directories, metadata
   uint64_t bytes = 0;

@@ -197,19 +197,32 @@ Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const 
   if (own.kind == PartProbe::Kind::kUnknown || !use_index_) return Candidates::Unknown(num_rows());
   PILUM_ASSIGN_OR_RETURN(auto index, Index(ctx));
   if (!index) return Candidates::Unknown(num_rows());
-  return index->Answer(own.probe, ctx);
+  PILUM_ASSIGN_OR_RETURN(Candidates found, index->Answer(own.probe, ctx));
+  if (own.probe.kind != Probe::Kind::kHasWords) return found;
+  return AskTerms(own.probe, *index, std::move(found), ctx);
+}
+
+// The part's dictionary of words is opened only where the index says that there is one, and rows enough to be spared.
+Result<Candidates> PartUnit::AskTerms(const Probe& probe, const PartIndex& index, Candidates found,
+                                      ReadContext& ctx) const {
+  constexpr uint64_t kFewRows = 64;
+  if (found.possible.size() < kFewRows || !index.sidecar().SaysInTerms(&probe.column)) return found;
+  PILUM_ASSIGN_OR_RETURN(auto terms, Sidecar(&terms_, "terms", ctx));
+  if (!terms) return found;
+  PILUM_ASSIGN_OR_RETURN(const Candidates more, terms->Answer(probe, ctx));
+  return Candidates::Both(found, more);
 }
 
 Result<std::shared_ptr<PartIndex>> PartUnit::Sidecar(Lazy* lazy, const char* what, ReadContext& ctx) const {
   if (!use_index_) return nullptr;
   std::lock_guard lock(mutex_);
   if (lazy->tried) return lazy->index;
-  const bool is_stats = lazy == &stats_;
   auto open = [&]() -> Result<std::shared_ptr<PartIndex>> {
     const SidecarIdentity wanted{SchemaDescriptorHash(*part_.schema), part_.identity, part_.num_rows};
-    const std::string path = is_stats ? files_.StatsPath(part_.file.name) : files_.IndexPath(part_.file.name);
-    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files_, path, is_stats ? SidecarKind::kStats : SidecarKind::kIndex,
-                                                     part_.identity, ctx));
+    const auto [path, kind] = lazy == &stats_   ? std::pair(files_.StatsPath(part_.file.name), SidecarKind::kStats)
+                              : lazy == &terms_ ? std::pair(files_.TermsPath(part_.file.name), SidecarKind::kTerms)
+                                                : std::pair(files_.IndexPath(part_.file.name), SidecarKind::kIndex);
+    PILUM_ASSIGN_OR_RETURN(auto index, OpenPartIndex(files_, path, kind, part_.identity, ctx));
     if (index->sidecar().identity() != wanted) return Corrupt(path, "header", "it is of another schema or row count");
     return index;
   };
@@ -262,7 +275,7 @@ Result<std::optional<ColumnStats>> PartUnit::Stats(const FieldPath& column, Read
 std::map<std::string, uint64_t> PartUnit::index_sections() const {
   std::lock_guard lock(mutex_);
   std::map<std::string, uint64_t> all;
-  for (const auto* index : {part_.header.get(), index_.index.get()}) {
+  for (const auto* index : {part_.header.get(), index_.index.get(), terms_.index.get()}) {
     if (!index) continue;
     for (const auto& [family, sections] : index->sections_read()) all[family] += sections;
   }
@@ -275,6 +288,7 @@ std::string PartUnit::index_note() const {
   if (part_.header && !part_.header->note().empty()) return part_.header->note();
   if (!note_.empty()) return note_;
   if (index_.index && !index_.index->note().empty()) return index_.index->note();
+  if (terms_.index && !terms_.index->note().empty()) return terms_.index->note();
   return stats_.index ? stats_.index->note() : std::string();
 }
 

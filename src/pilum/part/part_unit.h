@@ -52,6 +52,7 @@ class PartUnit final : public Unit {
     bool tried = false;
   };
   Result<std::shared_ptr<PartIndex>> Sidecar(Lazy* lazy, const char* what, ReadContext& ctx) const;
+  Result<Candidates> AskTerms(const Probe& probe, const PartIndex& index, Candidates found, ReadContext& ctx) const;
 
   const DatasetFiles files_;
   const LoadedPart part_;
@@ -60,7 +61,7 @@ class PartUnit final : public Unit {
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const FileReader> reader_;
   mutable bool reader_verifies_ = true;  // it was opened with its checksums
-  mutable Lazy index_, stats_;
+  mutable Lazy index_, stats_, terms_;
   mutable std::string note_;
 };
 

@@ -117,9 +117,12 @@ BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);
 // evaluate_text.cc: any test of a text that is not a set; a probe where the test implies one
 using TextTest = std::function<bool(std::string_view)>;
 // Pieces that a text contains wherever the test is TRUE; `folded`: they are in folded case, and so is the text looked at.
+// `words`: in folded case; the test asks for nothing else than these, as whole words (with `exact`), or also for these.
 struct Needles {
   std::vector<std::string> pieces = {};
   bool folded = false;
+  std::vector<std::string> words = {};
+  bool exact = false;
 };
 BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost = 30,
                      Needles needles = {});

@@ -1,6 +1,10 @@
 // Tests of texts that are not sets: LIKE with wildcards inside, contains, regular expressions.
 #include "pilum/query/evaluate.h"
 
+#include <algorithm>
+
+#include "pilum/values/words.h"
+
 namespace pilum {
 namespace {
 
@@ -79,6 +83,28 @@ std::shared_ptr<BoundPredicate::Node> Leaf(std::string text) {
   return node;
 }
 
+// What indexes can be asked where the test is TRUE: a set, pieces (of which no index knows short ones), whole words.
+void AddProbes(const FieldPath& column, const std::optional<ValueSet>& implied, Needles& needles,
+               BoundPredicate::Node* node) {
+  auto add = [&](Probe probe) {
+    if (node->probe)
+      node->more_probes.push_back(std::move(probe));
+    else
+      node->probe = std::move(probe);
+  };
+  if (implied) add({Probe::Kind::kInSet, column, *implied, false});
+  for (const std::string& piece : needles.pieces) {
+    for (std::string& word : WordsInside(piece)) needles.words.push_back(std::move(word));
+  }
+  std::sort(needles.words.begin(), needles.words.end());
+  needles.words.erase(std::unique(needles.words.begin(), needles.words.end()), needles.words.end());
+  std::erase_if(needles.pieces, [](const std::string& n) { return n.size() < kShortestNeedle; });
+  if (!needles.pieces.empty())
+    add({Probe::Kind::kContains, column, ValueSet::All(), false, std::move(needles.pieces), needles.folded});
+  if (!needles.words.empty())
+    add({Probe::Kind::kHasWords, column, ValueSet::All(), needles.exact, std::move(needles.words), true});
+}
+
 }  // namespace
 
 BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> implied, std::string text, double cost,
@@ -86,19 +112,7 @@ BoolPtr MakeTextTest(ValuePtr value, TextTest test, std::optional<ValueSet> impl
   auto node = Leaf(std::move(text));
   node->cost = (value->type()->id() == arrow::Type::DICTIONARY ? 0.1 * cost : cost) + value->cost();
   node->guess = 0.2;
-  std::erase_if(needles.pieces, [](const std::string& n) { return n.size() < kShortestNeedle; });
-  if (value->column() != nullptr && !value->through_list()) {
-    if (implied) node->probe = Probe{Probe::Kind::kInSet, *value->column(), std::move(*implied), false};
-    if (!needles.pieces.empty()) {
-      Probe contains{Probe::Kind::kContains, *value->column(), ValueSet::All(), false};
-      contains.needles = std::move(needles.pieces);
-      contains.folded = needles.folded;
-      if (node->probe)
-        node->more_probes.push_back(std::move(contains));
-      else
-        node->probe = std::move(contains);
-    }
-  }
+  if (value->column() != nullptr && !value->through_list()) AddProbes(*value->column(), implied, needles, node.get());
   return std::make_shared<TextTestExpr>(std::move(node), std::move(value), std::move(test));
 }
 

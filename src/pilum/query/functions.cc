@@ -35,8 +35,6 @@ bool IsTextOperand(const Operand& o) {
          (o.value && DomainOf(*o.value->type()) == Domain::kText);
 }
 
-namespace {
-
 std::string Shown(const FunctionCall& f) {
   std::string out = f.call.name + "(";
   for (size_t i = 0; i < f.args.size(); ++i) {
@@ -47,6 +45,8 @@ std::string Shown(const FunctionCall& f) {
   }
   return out + ")";
 }
+
+namespace {
 
 // starts_with, ends_with, contains: the second text is mostly a literal.
 Result<Operand> BindTextSearch(FunctionCall f) {
@@ -111,6 +111,8 @@ const std::vector<Entry>& Table() {
       {"starts_with", 2, 2, BindTextSearch},
       {"ends_with", 2, 2, BindTextSearch},
       {"contains", 2, 2, BindTextSearch},
+      {"contains_words", 2, 2, BindWordSearch},
+      {"contains_tokens", 2, 2, BindWordSearch},
       {"coalesce", 1, kMany, BindCoalesce},
       {"nullif", 2, 2, BindNullif},
       {"lower", 1, 1, BindTextFunction},

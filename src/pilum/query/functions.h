@@ -19,11 +19,14 @@ bool IsTextOperand(const Operand& o);
 Operand NullOperand(size_t pos);
 Operand Boolean(BoolPtr b, size_t pos);
 Operand ValueResult(ValuePtr v, size_t pos);
+std::string Shown(const FunctionCall& f);  // the call as text, for --explain
 
 // functions_text.cc
 Result<Operand> BindTextFunction(FunctionCall f);  // lower upper trim length substr
 Result<Operand> BindConcat(FunctionCall f);
 Result<Operand> BindRegexp(FunctionCall f);
+// functions_words.cc
+Result<Operand> BindWordSearch(FunctionCall f);  // contains_words contains_tokens
 // functions_number.cc
 Result<Operand> BindRounding(FunctionCall f);  // abs round floor ceil
 // functions_list.cc

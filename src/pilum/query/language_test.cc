@@ -532,6 +532,28 @@ TEST(Functions, Text) {
   EXPECT_EQ(Truth(b, "CASE s WHEN 'Ab' THEN 'one' END = 'one'"), "T---");
 }
 
+TEST(Functions, Words) {
+  auto b = One("s", arrow::utf8(), R"(["The quick FOX", "foxes; the", null, "", "fox-the"])");
+  EXPECT_EQ(Truth(b, "contains_words(s, 'fox')"), "TF-FT");
+  EXPECT_EQ(Truth(b, "contains_words(s, 'Fox, THE!')"), "TF-FT");
+  EXPECT_EQ(Truth(b, "contains_words(s, 'the fox quick')"), "TF-FF");
+  EXPECT_EQ(Truth(b, "contains_words(s, 'fo')"), "FF-FF");
+  EXPECT_EQ(Truth(b, "contains_words(s, '')"), "TT-TT");
+  EXPECT_EQ(Truth(b, "contains_words(s, '; -')"), "TT-TT");
+  EXPECT_EQ(Truth(b, "NOT contains_words(s, 'the')"), "FF-TF");
+  EXPECT_EQ(Truth(b, "contains_words(s, NULL)"), "-----");
+  EXPECT_EQ(Truth(b, "contains_words('a fox', s)"), "FF-TF");
+  EXPECT_EQ(Truth(b, "contains_words(s, s)"), "TT-TT");
+  EXPECT_EQ(Truth(b, "contains_words('A b', 'B')"), "TTTTT");
+  EXPECT_EQ(Truth(b, "contains_tokens(s, 'fox')"), "FF-FT");
+  EXPECT_EQ(Truth(b, "contains_tokens(s, 'FOX The')"), "TF-FF");
+  EXPECT_EQ(BindError(b, "contains_words(s, 1)"), "at 19: contains_words takes a text here, not a number");
+  EXPECT_EQ(BindError(b, "contains_word(s, 'a')"),
+            "at 1: there is no function 'contains_word'; near: contains_words, contains, contains_tokens");
+  const auto coded = One("s", arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["a Fox", "b", "a Fox", null])");
+  EXPECT_EQ(Truth(coded, "contains_words(s, 'fox a')"), "TFT-");
+}
+
 TEST(Functions, Numbers) {
   auto b = BatchOf({{"i", Json(arrow::int8(), "[-128, 5, null]")},
                     {"f", Json(arrow::float64(), "[-2.5, 2.5, NaN]")},
@@ -597,6 +619,12 @@ TEST(Probes, ComparisonsOfOneColumnAreExactSets) {
   const auto ilike = bind("s ILIKE '%Ünder%'");
   EXPECT_EQ(ProbeOf(ilike)->ToString(), "s contains 'ünder' in any case");
   EXPECT_EQ(ProbeOf(bind("contains(s, 'xyz')"))->needles, std::vector<std::string>{"xyz"});
+  EXPECT_EQ(bind("contains(s, 'xyz')")->root().more_probes.size(), 0u);
+  EXPECT_EQ(ProbeOf(bind("contains_words(s, 'The É the')"))->ToString(), "s has the words 'the' and 'é'");
+  EXPECT_TRUE(ProbeOf(bind("contains_words(s, 'a')"))->exact);
+  EXPECT_EQ(ProbeOf(bind("contains_tokens(s, 'A')"))->ToString(), "s has the words 'a' (inexact)");
+  EXPECT_EQ(bind("s LIKE '%on A b, cd%'")->root().more_probes.at(0).ToString(),
+            "s has the words 'a' and 'b' (inexact)");
   EXPECT_EQ(ProbeOf(bind("array_has(l, 3)"))->ToString(), "l has an element in {3}");
   EXPECT_TRUE(ProbeOf(bind("array_has_any(l, [3, 5])"))->exact);
   EXPECT_FALSE(ProbeOf(bind("array_has_all(l, [3, 5])"))->exact);

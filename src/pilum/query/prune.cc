@@ -51,7 +51,8 @@ struct Pruner {
     }
     if (!node.more_probes.empty()) return true;  // none is exact
     Probe opposite = *node.probe;
-    if (opposite.kind == Probe::Kind::kHasElement) return true;  // lists without such an element: no set says that
+    // Lists without such an element, texts without such a word: no set says that.
+    if (opposite.kind == Probe::Kind::kHasElement || opposite.kind == Probe::Kind::kHasWords) return true;
     if (opposite.kind == Probe::Kind::kIsNull) {
       opposite.kind = Probe::Kind::kInSet;
       opposite.set = ValueSet::All();

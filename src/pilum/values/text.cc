@@ -7,27 +7,6 @@
 namespace pilum {
 namespace {
 
-// The code point of the well-formed sequence at `at` (a byte over 0x7f) and its size, or size 0: none starts there.
-struct Decoded {
-  uint32_t point = 0;
-  size_t size = 0;
-};
-
-Decoded DecodeAt(std::string_view text, size_t at) {
-  auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
-  const uint8_t lead = byte(0);
-  const size_t size = lead >= 0xF8 ? 0 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (size == 0 || size > text.size() - at) return {};
-  uint32_t point = lead & (0x7Fu >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    point = point << 6 | (byte(i) & 0x3Fu);
-  }
-  const bool overlong = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
-  if (overlong || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return {};
-  return {point, size};
-}
-
 void AppendUtf8(uint32_t point, std::string* out) {
   auto trail = [&](int shift) { out->push_back(static_cast<char>(0x80 | (point >> shift & 0x3F))); };
   if (point < 0x80) {
@@ -47,6 +26,21 @@ void AppendUtf8(uint32_t point, std::string* out) {
 
 }  // namespace
 
+CodePoint DecodeCodePoint(std::string_view text, size_t at) {
+  auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+  const uint8_t lead = byte(0);
+  const size_t size = lead >= 0xF8 ? 0 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (size == 0 || size > text.size() - at) return {};
+  uint32_t point = lead & (0x7Fu >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    point = point << 6 | (byte(i) & 0x3Fu);
+  }
+  const bool overlong = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
+  if (overlong || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return {};
+  return {point, size};
+}
+
 uint32_t FoldCodePoint(uint32_t point) {
   auto range = std::lower_bound(kFoldRanges.begin(), kFoldRanges.end(), point,
                                 [](const FoldRange& r, uint32_t p) { return r.last < p; });
@@ -59,13 +53,13 @@ std::string FoldCase(std::string_view text) {
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<uint8_t>(text[i]);
-    const Decoded at = byte < 0x80 ? Decoded{} : DecodeAt(text, i);
+    const CodePoint at = byte < 0x80 ? CodePoint{} : DecodeCodePoint(text, i);
     if (at.size == 0) {
       out.push_back(static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + 32 : byte));
       ++i;
       continue;
     }
-    AppendUtf8(FoldCodePoint(at.point), &out);
+    AppendUtf8(FoldCodePoint(at.value), &out);
     i += at.size;
   }
   return out;

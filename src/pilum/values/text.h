@@ -11,6 +11,12 @@ namespace pilum {
 // kept as they are.
 uint32_t FoldCodePoint(uint32_t point);
 std::string FoldCase(std::string_view text);
+// The well-formed UTF-8 sequence of two bytes or more that begins at `at`; size 0: none does.
+struct CodePoint {
+  uint32_t value = 0;
+  size_t size = 0;
+};
+CodePoint DecodeCodePoint(std::string_view text, size_t at);
 int64_t CountCodePoints(std::string_view text);
 // Bytes of the code point at `at` (1 for a byte that starts none).
 size_t CodePointSize(std::string_view text, size_t at);

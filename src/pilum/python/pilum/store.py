@@ -340,7 +340,7 @@ class Store:
         return EraseResult(**done)
 
     def attribute(self) -> pa.Table:
-        """Whose the bytes are: one row for each object of each part ("lance", "idx", "idxh", "stats"), column and family
+        """Whose the bytes are: one row for each object of each part ("lance", "idx", "idxh", "terms", "stats"), column and family
         of index, with its bytes. Those of an object add up to its size; "container" is what no column has."""
         fields = [pa.field(n, pa.string()) for n in ("part", "object", "column", "family")] + [pa.field("bytes", pa.uint64())]
         return pa.Table.from_pylist(self._native.attribute(), schema=pa.schema(fields))
