@@ -8,7 +8,7 @@ import pytest
 import pilum
 
 N = 50_000
-EVERYTHING = "bloom, inverted, nulls, members, key, trigrams, cuckoo, time, owner"
+EVERYTHING = "bloom, inverted, nulls, members, key, trigrams, words, cuckoo, time, owner"
 
 
 def make(seed):
