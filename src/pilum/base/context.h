@@ -34,8 +34,8 @@ struct ReadStats {
 // Which bytes are held against the checksums of a file that has them (docs/formats/checksums.md).
 enum class Verify : uint8_t {
   kOff,
-  kReads,  // all that ranged reads fetch
-  kAll,    // what takes pick by address from a mapped file too, at several times their cost
+  kReads,  // all that reads fetch; of a mapped file each block the first time that a take touches it
+  kAll,    // takes too anew each time: they read ranges, at several times their cost
 };
 
 struct ReadContext {

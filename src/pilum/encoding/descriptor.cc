@@ -1,5 +1,7 @@
 #include "pilum/encoding/descriptor.h"
 
+#include <cstddef>
+
 #include <fmt/format.h>
 
 #include "lance_encodings.pb.h"
@@ -432,7 +434,13 @@ Result<PageLayout> ParsePageLayout(std::string_view message, FileVersion version
   if (version != FileVersion::kV2_1 && version != FileVersion::kV2_2) {
     return Unsupported("page layouts of file version {} are not supported", VersionName(version));
   }
-  wire::PageLayout m;
+  // On the stack, most of it: a page's message is a dozen small ones.
+  alignas(std::max_align_t) char room[4096];
+  google::protobuf::ArenaOptions options;
+  options.initial_block = room;
+  options.initial_block_size = sizeof room;
+  google::protobuf::Arena arena(options);
+  auto& m = *google::protobuf::Arena::CreateMessage<wire::PageLayout>(&arena);
   if (message.size() > INT32_MAX || !m.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
     return BadLayout("not a protobuf message");
   }

@@ -305,17 +305,17 @@ void FillEqual(const Key* keys, uint64_t begin, uint64_t end, const ItemSlots& s
   for (uint64_t i = begin; i < end; ++i) std::memcpy(out + i * length, slots + keys[i] * kSlot, kSlot);
 }
 
+// offsets[i] for begin < i <= end.
 template <typename Offset>
-PILUM_VECTORIZE void FillMultiples(uint64_t n, uint64_t length, Offset* offsets) {
-  for (uint64_t i = 0; i <= n; ++i) offsets[i] = static_cast<Offset>(i * length);
+PILUM_VECTORIZE void FillMultiples(uint64_t begin, uint64_t end, uint64_t length, Offset* offsets) {
+  for (uint64_t i = begin + 1; i <= end; ++i) offsets[i] = static_cast<Offset>(i * length);
 }
 
 template <uint64_t kSlot, typename Key, typename Offset>
 void FillAny(const Key* keys, uint64_t begin, uint64_t end, const ItemSlots& s, Offset* offsets, uint8_t* out) {
-  if (s.equal)
-    FillEqual<kSlot>(keys, begin, end, s, out);
-  else
-    Fill<kSlot>(keys, begin, end, s, offsets, out);
+  if (!s.equal) return Fill<kSlot>(keys, begin, end, s, offsets, out);
+  FillMultiples(begin, end, s.longest, offsets);
+  FillEqual<kSlot>(keys, begin, end, s, out);
 }
 
 // A block with a copy of `data` that takes no more room than it needs.
@@ -332,14 +332,18 @@ Result<DataBlock> GatherSlots(const Key* keys, uint64_t n, const ItemSlots& s, a
   PILUM_RETURN_NOT_OK(CheckOutput(n + 1, sizeof(Offset) * 8));
   // Room for the longest is had at once where that is not much more; else the lengths are added up first.
   const bool roomy = !s.equal && s.alike && n * s.longest <= kMostRoom;
-  const uint64_t room = s.equal || roomy ? n * s.longest : SumLengths(keys, n, s.lengths);
+  uint64_t room = s.equal || roomy ? n * s.longest : 0;
+  if (!s.equal && !roomy) {
+    PILUM_RETURN_NOT_OK(InPieces(stop, n, n * sizeof(Key), [&](uint64_t begin, uint64_t end) {
+      room += SumLengths(keys + begin, end - begin, s.lengths);
+    }));
+  }
   PILUM_RETURN_NOT_OK(CheckGathered(n, room, sizeof(Offset)));
   PILUM_ASSIGN_OR_RETURN(auto offsets, Allocate((n + 1) * sizeof(Offset), pool));
   PILUM_ASSIGN_OR_RETURN(auto data, Allocate(room, pool));
   auto* ends = reinterpret_cast<Offset*>(offsets->mutable_data());
   uint8_t* out = data->mutable_data();
   ends[0] = 0;
-  if (s.equal) FillMultiples(n, s.longest, ends);
   PILUM_RETURN_NOT_OK(InPieces(stop, n, room + n * sizeof(Offset), [&](uint64_t begin, uint64_t end) {
     if (s.slot == kSmallSlot)
       FillAny<kSmallSlot>(keys, begin, end, s, ends, out);

@@ -59,6 +59,7 @@ Result<LevelPlan> MakeLevelPlan(const LeafColumn& column, const std::vector<RepD
     return BadBytes("{} layers, where the column has {}", layers.size(), column.layers.size() + 1);
   }
   LevelPlan plan;
+  plan.layers.reserve(layers.size());
   PILUM_RETURN_NOT_OK(AddLayer(&plan, LevelLayer::Kind::kItem, layers[0]));
   plan.layers[0].type = column.leaf->type();
   std::shared_ptr<arrow::Field> child = column.leaf;

@@ -18,8 +18,10 @@ constexpr uint64_t kBlock = 4096;  // what we write
 constexpr uint64_t kMinBlock = 512, kMaxBlock = 1 << 20;
 constexpr uint64_t kSegment = 64 * 1024;  // bytes of block checksums behind one segment checksum
 constexpr uint64_t kPerSegment = kSegment / 4;
+constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kPiece = 1 << 20, kRemotePiece = 16 << 20;  // read at once by FindDamage
+constexpr uint64_t kHashedAtOnce = 1 << 20;                    // between two looks at whether the read must stop
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 uint64_t RoundUp(uint64_t a, uint64_t b) { return CeilDiv(a, b) * b; }
@@ -32,6 +34,13 @@ uint64_t SizeOf(uint64_t blocks) {
 uint64_t HashOf(std::string_view bytes) { return Checksum64(bytes.data(), bytes.size()); }
 
 Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
+
+Status Disagrees(const std::string& place, ByteRange block) {
+  return Bad(
+      fmt::format("{}: bytes {} to {} of the file do not agree with their checksum; the file is damaged, "
+                  "restore it ('pilum file check' lists all that is)",
+                  place, block.offset, block.end() - 1));
+}
 
 }  // namespace
 
@@ -103,7 +112,7 @@ Result<std::unique_ptr<Checksums>> Checksums::Parse(std::string_view bytes, uint
     return Bad(fmt::format("{} covers {} bytes of data, which do not end where it begins", place, t.data_size));
   const uint64_t leaves = BlockBytes(out->num_blocks());
   out->segments_at_ = {t.data_size + leaves, end - kTrailerSize - t.data_size - leaves};
-  out->loaded_ = std::vector<std::atomic<const uint32_t*>>(out->num_segments());
+  out->loaded_ = std::vector<std::atomic<const Segment*>>(out->num_segments());
   return out;
 }
 
@@ -153,10 +162,13 @@ Status Checksums::LoadSegments(const ByteSource& source, std::span<const ByteRan
 Status Checksums::AddSegment(uint64_t segment, std::string_view bytes) const {
   if (HashOf(bytes) != segment_hashes_[segment])
     return Bad(fmt::format("checksums: those of blocks at offset {} are damaged", SegmentAt(segment).offset));
-  auto copy = std::make_unique<uint32_t[]>(bytes.size() / 4);
-  std::memcpy(copy.get(), bytes.data(), bytes.size());
-  loaded_[segment].store(copy.get(), std::memory_order_release);
-  owned_.push_back(std::move(copy));
+  const uint64_t blocks = bytes.size() / 4;
+  auto made = std::make_unique<Segment>();
+  made->sums = std::make_unique<uint32_t[]>(blocks);
+  std::memcpy(made->sums.get(), bytes.data(), bytes.size());
+  made->agreed = std::make_unique<std::atomic<uint64_t>[]>(CeilDiv(blocks, kWordBits));
+  loaded_[segment].store(made.get(), std::memory_order_release);
+  owned_.push_back(std::move(made));
   return Status::OK();
 }
 
@@ -169,13 +181,47 @@ Status Checksums::LoadBlocks(const std::function<std::string_view(ByteRange)>& b
   return Status::OK();
 }
 
+const Checksums::Segment& Checksums::SegmentOf(uint64_t block) const {
+  return *loaded_[block / kPerSegment].load(std::memory_order_acquire);
+}
+
+ByteRange Checksums::BlockAt(uint64_t block) const {
+  const uint64_t begin = block * trailer_.block;
+  return {begin, std::min(trailer_.block, trailer_.data_size - begin)};
+}
+
+bool Checksums::Agrees(uint64_t block, const uint8_t* bytes) const {
+  return static_cast<uint32_t>(Checksum64(bytes, BlockAt(block).size)) == SegmentOf(block).sums[block % kPerSegment];
+}
+
 ByteRange Checksums::FirstDamage(ByteRange at, const uint8_t* bytes) const {
   for (uint64_t b = at.offset / trailer_.block; b * trailer_.block < at.end(); ++b) {
-    const uint64_t begin = b * trailer_.block, size = std::min(trailer_.block, at.end() - begin);
-    const uint32_t want = loaded_[b / kPerSegment].load(std::memory_order_acquire)[b % kPerSegment];
-    if (static_cast<uint32_t>(Checksum64(bytes + (begin - at.offset), size)) != want) return {begin, size};
+    if (!Agrees(b, bytes + (b * trailer_.block - at.offset))) return BlockAt(b);
   }
   return {};
+}
+
+Status Checksums::VerifyMapped(const ByteSource& source, const uint8_t* map, std::span<const ByteRange> ranges,
+                               const std::function<std::string(size_t)>& place, ReadContext& ctx) const {
+  const int shift = std::countr_zero(trailer_.block);
+  uint64_t hashed = 0;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (!InData(ranges[i])) continue;
+    for (uint64_t b = ranges[i].offset >> shift; b <= (ranges[i].end() - 1) >> shift; ++b) {
+      if (loaded_[b / kPerSegment].load(std::memory_order_acquire) == nullptr)
+        PILUM_RETURN_NOT_OK(LoadSegments(source, ranges.subspan(i, 1), ctx));
+      std::atomic<uint64_t>& word = SegmentOf(b).agreed[b % kPerSegment / kWordBits];
+      const uint64_t bit = uint64_t{1} << (b % kWordBits);
+      if (word.load(std::memory_order_relaxed) & bit) continue;
+      if (!Agrees(b, map + b * trailer_.block)) return Disagrees(place(i), BlockAt(b));
+      word.fetch_or(bit, std::memory_order_relaxed);
+      hashed += trailer_.block;
+      if (hashed < kHashedAtOnce) continue;
+      hashed = 0;
+      PILUM_RETURN_NOT_OK(ctx.Check());
+    }
+  }
+  return Status::OK();
 }
 
 Checksums::Plan Checksums::MakePlan(std::span<const ByteRange> ranges) const {
@@ -214,10 +260,7 @@ Result<std::vector<BufferPtr>> Checksums::ReadRanges(const ByteSource& source, s
     if (bad.size == 0) continue;
     auto touched = std::find_if(ranges.begin(), ranges.end(),
                                 [&](const ByteRange& r) { return r.offset < bad.end() && bad.offset < r.end(); });
-    return Bad(
-        fmt::format("{}: bytes {} to {} of the file do not agree with their checksum; the file is damaged, "
-                    "restore it ('pilum file check' lists all that is)",
-                    place(static_cast<size_t>(touched - ranges.begin())), bad.offset, bad.end() - 1));
+    return Disagrees(place(static_cast<size_t>(touched - ranges.begin())), bad);
   }
   std::vector<BufferPtr> out(ranges.size());
   for (size_t k = 0; k < plan.outside.size(); ++k) out[plan.outside[k]] = fetched[plan.runs.size() + k];

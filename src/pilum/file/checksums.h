@@ -61,10 +61,20 @@ class Checksums {
   Result<std::vector<BufferPtr>> ReadRanges(const ByteSource& source, std::span<const ByteRange> ranges,
                                             const std::function<std::string(size_t)>& place, ReadContext& ctx) const;
 
+  // Holds the blocks that `ranges` touch against their checksums where they are mapped: `map` is all of the file. Each
+  // block once, by whoever touches it first: what was found to agree is remembered for as long as this lives.
+  Status VerifyMapped(const ByteSource& source, const uint8_t* map, std::span<const ByteRange> ranges,
+                      const std::function<std::string(size_t)>& place, ReadContext& ctx) const;
+
   // Reads all data; the blocks that do not agree, in order, at most `most`. An error where the checksums are damaged.
   Result<std::vector<ByteRange>> FindDamage(const ByteSource& source, size_t most, ReadContext& ctx) const;
 
  private:
+  // Of the blocks of one segment.
+  struct Segment {
+    std::unique_ptr<uint32_t[]> sums;
+    std::unique_ptr<std::atomic<uint64_t>[]> agreed;  // a bit a block: a mapped read found that it agrees
+  };
   // A read of ranges: what is fetched for it.
   struct Plan {
     std::vector<ByteRange> runs;  // disjoint, ascending, whole blocks
@@ -77,6 +87,9 @@ class Checksums {
   ByteRange SegmentAt(uint64_t segment) const;
   Status LoadSegments(const ByteSource& source, std::span<const ByteRange> blocks, ReadContext& ctx) const;
   Status AddSegment(uint64_t segment, std::string_view bytes) const;  // mutex_ is held, or nobody else is there
+  const Segment& SegmentOf(uint64_t block) const;                     // which is here
+  ByteRange BlockAt(uint64_t block) const;
+  bool Agrees(uint64_t block, const uint8_t* bytes) const;
   // The first block of `bytes`, which stand at `at`, that does not agree; {0, 0}: none. Its segments are here.
   ByteRange FirstDamage(ByteRange at, const uint8_t* bytes) const;
 
@@ -84,8 +97,8 @@ class Checksums {
   ByteRange segments_at_;
   std::vector<uint64_t> segment_hashes_;
   mutable std::mutex mutex_;  // of what adds
-  mutable std::vector<std::unique_ptr<uint32_t[]>> owned_;
-  mutable std::vector<std::atomic<const uint32_t*>> loaded_;  // block checksums of each segment, or null
+  mutable std::vector<std::unique_ptr<const Segment>> owned_;
+  mutable std::vector<std::atomic<const Segment*>> loaded_;  // or null: not here yet
 };
 
 }  // namespace pilum

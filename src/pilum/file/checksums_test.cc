@@ -1,22 +1,19 @@
 // Files that we write notice every changed byte; what the checksums say of themselves is not believed.
 #include "pilum/file/checksums.h"
 
+#include <fstream>
 #include <random>
 
 #include <arrow/api.h>
-#include <arrow/json/from_string.h>
 #include <gtest/gtest.h>
 
 #include "pilum/base/checksum.h"
 #include "pilum/file/file_reader.h"
 #include "pilum/file/file_writer.h"
+#include "pilum/io/object_store.h"
 
 namespace pilum {
 namespace {
-
-std::shared_ptr<arrow::Array> Json(const std::shared_ptr<arrow::DataType>& type, const std::string& text) {
-  return arrow::json::ArrayFromJSONString(type, text).ValueOrDie();
-}
 
 // Every layout that we write in few bytes: mini-block, full-zip, dictionary, constant, blob, lists.
 std::shared_ptr<arrow::Table> SmallTable(int rows) {
@@ -111,6 +108,36 @@ TEST(Checksums, EveryByteOfSmallFiles) {
     EXPECT_EQ(unread, 0u) << "every block of so small a file is read";
   }
   EXPECT_GE(versions, 2);
+}
+
+// Takes of a mapped file: of every layout, whatever byte is flipped.
+TEST(Checksums, MappedTakesOfSmallFiles) {
+  const auto table = SmallTable(40);
+  const std::string good = Written(*table, {});
+  const auto temp = TempDir::Make().ValueOrDie();
+  const std::string path = temp->path() + "/t.lance";
+  std::vector<uint64_t> rows(40);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = rows.size() - 1 - i;
+  auto taken = [&](const std::string& bytes) -> Result<std::shared_ptr<arrow::RecordBatch>> {
+    std::ofstream(path, std::ios::binary) << bytes;
+    ReadContext ctx;
+    PILUM_ASSIGN_OR_RETURN(auto source, OpenLocalFile(path, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
+    return reader->TakeBatch(std::nullopt, rows, ctx);
+  };
+  const auto want = *taken(good);
+  std::mt19937 rng(10);
+  for (size_t at = 0; at < good.size(); at += 23) {
+    SCOPED_TRACE(fmt::format("byte {} of {}", at, good.size()));
+    std::string bad = good;
+    bad[at] ^= static_cast<char>(1 << rng() % 8);
+    auto got = taken(bad);
+    if (got.ok()) {
+      ASSERT_TRUE((*got)->Equals(*want));
+    } else {
+      ASSERT_TRUE(got.status().message().starts_with(path)) << got.status();
+    }
+  }
 }
 
 TEST(Checksums, ErrorsNameColumnPageAndRows) {

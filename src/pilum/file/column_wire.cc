@@ -17,6 +17,10 @@ Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(w
 // Offsets and sizes, as a page or a column lists them.
 class BufferLists {
  public:
+  BufferLists() {
+    offsets_.reserve(kUsual);
+    sizes_.reserve(kUsual);
+  }
   // Is it field `offsets` or the one after it? Then it is taken.
   bool Take(const WireFields& field, uint32_t offsets) {
     if (field.number() != offsets && field.number() != offsets + 1) return false;
@@ -37,6 +41,7 @@ class BufferLists {
   }
 
  private:
+  static constexpr size_t kUsual = 4;  // buffers of a page
   std::vector<uint64_t> offsets_, sizes_;
   bool ok_ = true;
 };

@@ -174,6 +174,8 @@ Status OpenPages(std::vector<StoredPage> pages, const LeafColumn& leaf, const Fi
   auto bad = [&](size_t page, const std::string& what) {
     return MakeError(ErrorKind::kCorrupt, fmt::format("column '{}' page {}: {}", leaf.name, page, what));
   };
+  out->pages.reserve(pages.size());
+  out->first_row.reserve(pages.size() + 1);
   for (size_t i = 0; i < pages.size(); ++i) {
     const uint64_t length = pages[i].info.length;
     if (length % per_row != 0) {

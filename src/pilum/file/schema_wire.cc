@@ -8,6 +8,7 @@
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -328,7 +329,8 @@ class TreeWriter {
 
 Result<FileSchema> ParseFileDescriptor(std::string_view bytes) {
   QuietProtobuf();
-  wire::FileDescriptor descriptor;
+  google::protobuf::Arena arena;
+  auto& descriptor = *google::protobuf::Arena::CreateMessage<wire::FileDescriptor>(&arena);
   if (bytes.size() > INT32_MAX || !descriptor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return MakeError(ErrorKind::kCorrupt, "schema: the file descriptor message does not parse");
   }

@@ -25,9 +25,11 @@ constexpr uint64_t kMapFromCells = 64;
 // One read of the addressable fields. All leaves advance together, so that a take costs few round trips.
 class Gather {
  public:
-  Gather(const OpenFile& file, std::span<const uint64_t> rows, const uint8_t* map, ExtentCache* extents,
-         uint64_t most_bytes, ReadContext& ctx)
-      : file_(file), rows_(rows), map_(map), extents_(extents), most_bytes_(most_bytes), ctx_(ctx) {}
+  Gather(const OpenFile& file, size_t num_leaves, std::span<const uint64_t> rows, const uint8_t* map,
+         ExtentCache* extents, uint64_t most_bytes, ReadContext& ctx)
+      : file_(file), rows_(rows), map_(map), extents_(extents), most_bytes_(most_bytes), ctx_(ctx) {
+    leaves_.reserve(num_leaves);
+  }
 
   // False: some page of `leaf` is not addressable.
   bool Add(const LeafTaker* leaf) {
@@ -45,14 +47,13 @@ class Gather {
           return Status::OK();
         },
         &LeafTake::GivePreludes));
-    PILUM_RETURN_NOT_OK(Round(
-        [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
-          leaf.AskIndex(ranges);
-          return Status::OK();
-        },
-        &LeafTake::GiveIndex));
-    return Round([](LeafTake& leaf, std::vector<ByteRange>* ranges) { return leaf.AskData(ranges); },
-                 &LeafTake::GiveData);
+    auto index = [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
+      leaf.AskIndex(ranges);
+      return Status::OK();
+    };
+    auto data = [](LeafTake& leaf, std::vector<ByteRange>* ranges) { return leaf.AskData(ranges); };
+    PILUM_RETURN_NOT_OK(map_ ? Touch(index) : Round(index, &LeafTake::GiveIndex));
+    return map_ ? Touch(data) : Round(data, &LeafTake::GiveData);
   }
 
   // The next leaf, in the order they were added.
@@ -62,6 +63,21 @@ class Gather {
   }
 
  private:
+  // Of a mapped file: what the leaves will read there is verified, as far as no take did so before.
+  template <typename Ask>
+  Status Touch(Ask ask) {
+    const bool verify = file_.checksums && ctx_.verify != Verify::kOff;
+    std::vector<ByteRange> ranges;
+    for (LeafTake& leaf : leaves_) {
+      ranges.clear();
+      PILUM_RETURN_NOT_OK(ask(leaf, verify ? &ranges : nullptr));
+      if (ranges.empty()) continue;
+      auto place = [&](size_t) { return fmt::format("column '{}'", leaf.column().name); };
+      PILUM_RETURN_NOT_OK(file_.checksums->VerifyMapped(*file_.source, map_, ranges, place, ctx_));
+    }
+    return Status::OK();
+  }
+
   template <typename Ask>
   Status Round(Ask ask, Status (LeafTake::*give)(std::span<const BufferPtr>)) {
     std::vector<ByteRange> ranges, mine;
@@ -164,7 +180,7 @@ const LeafTaker* FileTaker::TakerOf(int number) const {
 }
 
 const uint8_t* FileTaker::MapFor(size_t cells, const ReadContext& ctx) const {
-  if (file_->checksums && ctx.verify == Verify::kAll) return nullptr;  // ranges are verified, single words are not
+  if (file_->checksums && ctx.verify == Verify::kAll) return nullptr;  // each time anew: copies, not mapped bytes
   if (cells_taken_.fetch_add(cells) + cells < kMapFromCells) return nullptr;
   auto bytes = file_->source->Mapped();
   return bytes.size() == file_->source->size() && !bytes.empty() ? bytes.data() : nullptr;
@@ -178,7 +194,7 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
   const uint8_t* map = MapFor(rows.size() * num_leaves, ctx);
   std::optional<ExtentCache> extents;
   if (!map && file_->source->cost().remote) extents.emplace(*file_, WholePages(*file_, projection, rows), 0, ctx);
-  Gather gather(*file_, rows, map, extents ? &*extents : nullptr, most_bytes, ctx);
+  Gather gather(*file_, num_leaves, rows, map, extents ? &*extents : nullptr, most_bytes, ctx);
   Projection others;
   std::vector<size_t> places, other_places;
   for (size_t f = 0; f < projection.reads.size(); ++f) {
@@ -197,7 +213,10 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
     others.reads.push_back(field);
     other_places.push_back(f);
   }
-  PILUM_RETURN_NOT_OK(gather.Fetch());
+  if (Status fetched = gather.Fetch(); !fetched.ok()) {
+    if (map) PILUM_RETURN_NOT_OK(file_->source->CheckMapped());  // a file that shrank is not a damaged one
+    return fetched;
+  }
   std::vector<ArrayPtr> leaves;
   for (size_t f : places) {
     const ReadField& field = projection.reads[f];

@@ -66,6 +66,13 @@ class Takes : public ::testing::Test {
     for (auto& r : rows) r = random() % kRows;
     return rows;
   }
+  static void Flip(const std::string& path, uint64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(byte ^ 0x10));
+  }
   static TempDir* temp_;
 };
 
@@ -117,6 +124,59 @@ TEST_F(Takes, CountsAreExactAndTheSameEachTime) {
   EXPECT_LT(stats.bytes, 2u * 1024 * 8);  // and no gap between them is read
 }
 
+// A flip in the values of `text`: no take gives another value; those that touch its block say where it is.
+TEST_F(Takes, MappedBlocksAreVerifiedBeforeTheyAreBelieved) {
+  const std::string copy = temp_->path() + "/flipped.lance";
+  std::filesystem::copy_file(Path(), copy);
+  const auto buffers = Open(copy)->Columns()[1].pages[0].buffers;
+  const ByteRange values =
+      *std::max_element(buffers.begin(), buffers.end(), [](auto& a, auto& b) { return a.size < b.size; });
+  const uint64_t at = values.offset + values.size / 2;
+  Flip(copy, at);
+  auto reader = Open(copy);
+  const Paths id{{FieldPath{{"id"}}}}, text{{FieldPath{{"text"}}}};
+  ASSERT_TRUE(reader->TakeBatch(id, Some(500, 1), ReadContext()).ok());  // mapped now
+  const auto want = Rows()->column(1);
+  const std::string place = fmt::format("flipped.lance: column 'text': bytes {} to {} of the file do not agree",
+                                        at / 4096 * 4096, at / 4096 * 4096 + 4095);
+  int damaged = 0;
+  for (uint64_t row = 0; row < kRows; row += 10) {
+    auto got = reader->TakeBatch(text, std::vector{row}, ReadContext());
+    if (got.ok()) {
+      ASSERT_TRUE((*got)->column(0)->Equals(*want->Slice(static_cast<int64_t>(row), 1))) << row;
+      continue;
+    }
+    ++damaged;
+    EXPECT_EQ(KindOf(got.status()), ErrorKind::kCorrupt);
+    EXPECT_NE(got.status().message().find(place), std::string::npos) << got.status();
+  }
+  EXPECT_GT(damaged, 0);
+  EXPECT_LT(damaged, 100) << "a block is 4 KiB";
+  ReadContext off;
+  off.verify = Verify::kOff;
+  auto unverified = FileReader::Open(OpenLocalFile(copy, off).ValueOrDie(), off).ValueOrDie();
+  EXPECT_TRUE(unverified->TakeBatch(text, Some(500, 1), off).ok());
+}
+
+// Once is enough for a reader; kAll and the next reader look again.
+TEST_F(Takes, MappedBlocksAreVerifiedOnce) {
+  const std::string copy = temp_->path() + "/later.lance";
+  std::filesystem::copy_file(Path(), copy);
+  auto reader = Open(copy);
+  const auto rows = Some(500, 1);
+  ASSERT_TRUE(reader->TakeBatch(std::nullopt, rows, ReadContext()).ok());
+  ASSERT_TRUE(reader->TakeBatch(std::nullopt, rows, ReadContext()).ok());  // every block was seen
+  const auto buffers = Open(copy)->Columns()[0].pages[0].buffers;
+  Flip(copy, buffers.back().offset + buffers.back().size / 2);
+  std::vector<uint64_t> all(kRows);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  ReadContext anew;
+  anew.verify = Verify::kAll;
+  EXPECT_TRUE(reader->TakeBatch(std::nullopt, rows, ReadContext()).ok());
+  EXPECT_EQ(KindOf(reader->TakeBatch(std::nullopt, all, anew).status()), ErrorKind::kCorrupt);
+  EXPECT_EQ(KindOf(Open(copy)->TakeBatch(std::nullopt, all, ReadContext()).status()), ErrorKind::kCorrupt);
+}
+
 TEST_F(Takes, AFileThatShrinksIsAnError) {
   const std::string copy = temp_->path() + "/shrinks.lance";
   std::filesystem::copy_file(Path(), copy);
@@ -130,12 +190,14 @@ TEST_F(Takes, AFileThatShrinksIsAnError) {
   }
 }
 
-// Bytes that are overwritten under the mapping: a result or an error that names the file.
+// Bytes that are overwritten under the mapping, where no checksum would tell: a result or an error that names the file.
 TEST_F(Takes, MappedBytesThatChangeAreNotBelieved) {
+  ReadContext off;
+  off.verify = Verify::kOff;
   const std::string copy = temp_->path() + "/changes.lance";
   std::filesystem::copy_file(Path(), copy);
-  auto reader = Open(copy);
-  ASSERT_TRUE(reader->TakeBatch(std::nullopt, Some(500, 1), ReadContext()).ok());
+  auto reader = FileReader::Open(OpenLocalFile(copy, off).ValueOrDie(), off).ValueOrDie();
+  ASSERT_TRUE(reader->TakeBatch(std::nullopt, Some(500, 1), off).ok());
   const auto size = std::filesystem::file_size(copy);
   std::fstream file(copy, std::ios::in | std::ios::out | std::ios::binary);
   std::mt19937_64 random(5);
@@ -145,7 +207,7 @@ TEST_F(Takes, MappedBytesThatChangeAreNotBelieved) {
       file.put(static_cast<char>(random()));
     }
     file.flush();
-    auto got = reader->TakeBatch(std::nullopt, Some(300, random()), ReadContext());
+    auto got = reader->TakeBatch(std::nullopt, Some(300, random()), off);
     if (got.ok()) {
       EXPECT_TRUE((*got)->ValidateFull().ok()) << (*got)->ValidateFull();
     } else {

@@ -9,6 +9,7 @@
 #include <arrow/buffer.h>
 #include <arrow/memory_pool.h>
 
+#include "pilum/base/pool_buffer.h"
 #include "pilum/base/recycling_pool.h"
 
 namespace pilum {
@@ -73,7 +74,8 @@ std::vector<Fetch> JoinFar(std::vector<Fetch> fetches, const ReadCost& cost) {
 // `wanted`: numbers of the ranges, none of them empty.
 std::vector<Fetch> Coalesce(std::span<const ByteRange> ranges, std::vector<size_t> wanted, const ReadCost& cost) {
   std::vector<Fetch> near = JoinNear(ranges, std::move(wanted), cost);
-  return cost.spare > 0 ? JoinFar(std::move(near), cost) : near;
+  if (cost.spare == 0) return near;
+  return JoinFar(std::move(near), cost);
 }
 
 // One ReadAt.
@@ -173,10 +175,9 @@ class MemorySink : public ByteSink {
 }  // namespace
 
 Result<BufferPtr> AllocateReadBuffer(uint64_t size, arrow::MemoryPool* pool) {
-  PILUM_ASSIGN_OR_RETURN(std::unique_ptr<arrow::Buffer> buffer,
-                         arrow::AllocateBuffer(static_cast<int64_t>(size + ByteSource::kReadSlack), pool));
+  PILUM_ASSIGN_OR_RETURN(auto buffer, MakePoolBuffer(size, ByteSource::kReadSlack, pool));
   std::memset(buffer->mutable_data() + size, 0, ByteSource::kReadSlack);
-  return arrow::SliceMutableBuffer(BufferPtr(std::move(buffer)), 0, static_cast<int64_t>(size));
+  return BufferPtr(std::move(buffer));
 }
 
 Result<std::vector<BufferPtr>> ByteSource::ReadRanges(std::span<const ByteRange> ranges, ReadContext& ctx) const {

@@ -5,6 +5,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/pool_buffer.h"
 #include "pilum/base/utf8.h"
 #include "pilum/encoding/codec/codec.h"
 
@@ -20,9 +21,7 @@ Status CheckOutput(uint64_t count, uint64_t bits) {
 
 Result<std::shared_ptr<arrow::ResizableBuffer>> Allocate(uint64_t size, arrow::MemoryPool* pool) {
   if (size > (uint64_t{1} << 62)) return BadBytes("{} bytes cannot be allocated", size);
-  PILUM_ASSIGN_OR_RETURN(auto buffer, arrow::AllocateResizableBuffer(static_cast<int64_t>(size + kSlack), pool));
-  PILUM_RETURN_NOT_OK(buffer->Resize(static_cast<int64_t>(size), /*shrink_to_fit=*/false));
-  return std::shared_ptr<arrow::ResizableBuffer>(std::move(buffer));
+  return MakePoolBuffer(size, kSlack, pool);
 }
 
 Status FixedOut::Init(uint64_t bits, const DecodeSpec& spec) {
@@ -160,11 +159,12 @@ namespace {
 
 template <typename In>
 PILUM_VECTORIZE bool Ascending(const uint8_t* offsets, uint64_t from, uint64_t to) {
-  bool bad = false;
+  In bad = 0;  // as wide as what it is made from: several at a time
   for (uint64_t i = from; i < to; ++i) {
-    bad |= LoadLE<In>(offsets + i * sizeof(In)) > LoadLE<In>(offsets + (i + 1) * sizeof(In));
+    const In begin = LoadLE<In>(offsets + i * sizeof(In)), end = LoadLE<In>(offsets + (i + 1) * sizeof(In));
+    bad |= static_cast<In>(begin > end);
   }
-  return !bad;
+  return bad == 0;
 }
 
 }  // namespace

@@ -41,11 +41,13 @@ Status MiniBlockPage::Check() const {
 template <typename Word>
 Status MiniBlockPage::FillTable(Bytes words, ChunkTable* t) const {
   const uint64_t n = t->size();
+  uint64_t *offsets = t->offset.data(), *values = t->value.data();  // local: no store can change where they point
+  const uint8_t* in = words.data();
   uint64_t offset = 0, value = 0, silent = n;
   for (uint64_t i = 0; i < n; ++i) {
-    t->offset[i] = offset;
-    t->value[i] = value;
-    const uint64_t word = LoadLE<Word>(words.data() + i * sizeof(Word)), log = word & 15;
+    offsets[i] = offset;
+    values[i] = value;
+    const uint64_t word = LoadLE<Word>(in + i * sizeof(Word)), log = word & 15;
     if (log == 0) silent = std::min(silent, i);
     offset += ((word >> 4) + 1) * 8;
     value += uint64_t{1} << log;

@@ -153,9 +153,8 @@ void LeafTake::AskIndex(std::vector<ByteRange>* ranges) {
         p.at = map_ + p.range.offset;
         take::Prefetch(p.at);
         Count(p.range);
-      } else {
-        ranges->push_back(p.range);
       }
+      if (ranges) ranges->push_back(p.range);
     }
   }
 }
@@ -181,9 +180,8 @@ Status LeafTake::AskData(std::vector<ByteRange>* ranges) {
         p.at = map_ + p.range.offset;
         take::Prefetch(p.at);
         Count(p.range);
-      } else if (p.range.size > 0 && (ranges->empty() || !(ranges->back() == p.range))) {
-        ranges->push_back(p.range);
       }
+      if (ranges && p.range.size > 0 && (ranges->empty() || !(ranges->back() == p.range))) ranges->push_back(p.range);
     }
   }
   return Status::OK();

@@ -50,8 +50,8 @@ class LeafTaker {
 };
 
 // One take, in this order: Begin; then AskPreludes, AskIndex and AskData, each followed by its Give with the bytes of the
-// ranges it added; then Finish. With `map` (all bytes of the file) AskIndex and AskData add nothing. Not thread-safe; may
-// begin again.
+// ranges it added; then Finish. With `map` (all bytes of the file) AskIndex and AskData need no Give: what they add will be
+// read where it lies, and `ranges` may be null. Not thread-safe; may begin again.
 class LeafTake {
  public:
   // False: a page of these rows is not addressable.

@@ -147,8 +147,9 @@ class LanceFileReader:
         wins); one inside a list may be written ``"tags.item.x"`` or ``"tags.x"``. Several fields of one column give that
         column with just those fields. A column named twice comes once.
     verify:
-        Hold what is read against the checksums of the file, where it has them: files that Pilum wrote do. ``"all"``: also what
-        takes pick from a mapped file without reading ranges of it, at several times their cost. ``False``: nothing.
+        Hold what is read against the checksums of the file, where it has them: files that Pilum wrote do. What takes pick from a
+        mapped file is verified the first time that this reader touches it; ``"all"``: each time, at several times the cost of
+        a take. ``False``: nothing.
     allow_unstable:
         Open files of version 2.3 too, as pylance 14 writes them. The version may still change: what can be read today may not be
         readable by the next release.
