@@ -57,8 +57,11 @@ Status Main(const std::string& path, int latency_ms, int threads) {
   auto slow = std::make_shared<SlowReads>();
   slow->latency = std::chrono::milliseconds(latency_ms);
   auto store = ObjectStore::SlowMemory("memory:", slow);
-  PILUM_ASSIGN_OR_RETURN(bool put, store->PutFileIfAbsent("file", path));
-  if (!put) return UsageError("{}: cannot be loaded", path);
+  std::ifstream file(path, std::ios::binary);  // a copy: PutFileIfAbsent would take the file away
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  if (!file) return UsageError("{}: cannot be loaded", path);
+  PILUM_RETURN_NOT_OK(store->PutIfAbsent("file", bytes.view()).status());
   for (std::string line; std::getline(std::cin, line);) {
     ReadStats stats;
     ReadContext ctx;

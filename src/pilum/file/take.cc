@@ -21,6 +21,9 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 // A file is mapped once so many values were asked for: the first touch of a mapped page costs more than ten times as
 // much as reading a few hundred bytes, and a reader that is used again gets it back.
 constexpr uint64_t kMapFromCells = 64;
+// So many mapped rows are enough to keep the memory busy with one leaf: each leaf is then done with before the next one
+// begins, and what it works on stays near. With fewer, the places of all leaves are asked for in advance.
+constexpr size_t kRowsOfOneLeaf = 64;
 
 // One read of the addressable fields. All leaves advance together, so that a take costs few round trips.
 class Gather {
@@ -47,28 +50,40 @@ class Gather {
           return Status::OK();
         },
         &LeafTake::GivePreludes));
-    auto index = [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
-      leaf.AskIndex(ranges);
-      return Status::OK();
-    };
-    auto data = [](LeafTake& leaf, std::vector<ByteRange>* ranges) { return leaf.AskData(ranges); };
-    PILUM_RETURN_NOT_OK(map_ ? Touch(index) : Round(index, &LeafTake::GiveIndex));
-    return map_ ? Touch(data) : Round(data, &LeafTake::GiveData);
+    if (map_) return OneByOne() ? Status::OK() : Touch(leaves_);
+    PILUM_RETURN_NOT_OK(Round(AskIndex, &LeafTake::GiveIndex));
+    return Round(AskData, &LeafTake::GiveData);
   }
 
   // The next leaf, in the order they were added.
   Result<ArrayPtr> Next() {
     PILUM_RETURN_NOT_OK(ctx_.Check());
-    return leaves_[next_++].Finish(ctx_, most_bytes_);
+    LeafTake& leaf = leaves_[next_++];
+    if (OneByOne()) PILUM_RETURN_NOT_OK(Touch({&leaf, 1}));
+    auto array = leaf.Finish(ctx_, most_bytes_);
+    leaf = {};  // the next one gets its memory
+    return array;
   }
 
  private:
-  // Of a mapped file: what the leaves will read there is verified, as far as no take did so before.
+  static Status AskIndex(LeafTake& leaf, std::vector<ByteRange>* ranges) {
+    leaf.AskIndex(ranges);
+    return Status::OK();
+  }
+  static Status AskData(LeafTake& leaf, std::vector<ByteRange>* ranges) { return leaf.AskData(ranges); }
+
+  bool OneByOne() const { return map_ && rows_.size() >= kRowsOfOneLeaf; }
+
+  // Of a mapped file: leaves find their rows, and what they will read there is verified, as far as no take did so before.
+  Status Touch(std::span<LeafTake> leaves) {
+    PILUM_RETURN_NOT_OK(Touch(leaves, AskIndex));
+    return Touch(leaves, AskData);
+  }
   template <typename Ask>
-  Status Touch(Ask ask) {
+  Status Touch(std::span<LeafTake> leaves, Ask ask) {
     const bool verify = file_.checksums && ctx_.verify != Verify::kOff;
     std::vector<ByteRange> ranges;
-    for (LeafTake& leaf : leaves_) {
+    for (LeafTake& leaf : leaves) {
       ranges.clear();
       PILUM_RETURN_NOT_OK(ask(leaf, verify ? &ranges : nullptr));
       if (ranges.empty()) continue;
@@ -213,21 +228,25 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
     others.reads.push_back(field);
     other_places.push_back(f);
   }
-  if (Status fetched = gather.Fetch(); !fetched.ok()) {
-    if (map) PILUM_RETURN_NOT_OK(file_->source->CheckMapped());  // a file that shrank is not a damaged one
-    return fetched;
-  }
+  // A file that shrank under the mapping says so, whatever was made of the zeros there.
+  auto judged = [&](const Status& st) -> Status {
+    if (map && !st.ok()) PILUM_RETURN_NOT_OK(file_->source->CheckMapped());
+    return st;
+  };
+  PILUM_RETURN_NOT_OK(judged(gather.Fetch()));
   std::vector<ArrayPtr> leaves;
   for (size_t f : places) {
     const ReadField& field = projection.reads[f];
     leaves.clear();
     for (int number : field.leaves) {
-      PILUM_ASSIGN_OR_RETURN(auto array, gather.Next());
+      auto next = gather.Next();
+      PILUM_RETURN_NOT_OK(judged(next.status()));
+      const ArrayPtr array = *std::move(next);
       Status utf8 = CheckUtf8(*array->data());
       if (!utf8.ok()) {
         return WithContext(fmt::format("column '{}'", file_->leaves[static_cast<size_t>(number)].name), utf8);
       }
-      leaves.push_back(std::move(array));
+      leaves.push_back(array);
     }
     PILUM_ASSIGN_OR_RETURN(out[f], MergeLeaves(field.merged, leaves, ctx.memory_pool()));
     if (field.merged != field.field) {

@@ -1,12 +1,11 @@
 #include "pilum/encoding/take/value_at.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/bits.h"
 
 namespace pilum::take {
 
@@ -136,21 +135,6 @@ Result<uint16_t> LevelAt(const CodecDesc& d, Bytes bytes, uint64_t n, uint64_t i
   }
 }
 
-// Block b of 64 levels is bit r of each of the 64 words: shifted to the top, gathered sixteen at a time.
-void UnpackBits(const uint8_t* words, uint64_t* bits) {
-  __m128i lanes[8];
-  for (int i = 0; i < 8; ++i) lanes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words) + i);
-  for (int b = 0; b < 16; ++b) {
-    const __m128i shift = _mm_cvtsi32_si128(15 - ((b & 1) * 8 + b / 2));
-    uint64_t word = 0;
-    for (int j = 0; j < 4; ++j) {
-      const __m128i low = _mm_sll_epi16(lanes[2 * j], shift), high = _mm_sll_epi16(lanes[2 * j + 1], shift);
-      word |= static_cast<uint64_t>(static_cast<uint16_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))) << (16 * j);
-    }
-    bits[b] = word;
-  }
-}
-
 Result<bool> LevelBits(const CodecDesc& d, Bytes bytes, uint64_t n, std::vector<uint64_t>* bits) {
   constexpr uint64_t kBlockBytes = kBlock / 8, kWords = kBlock / 64;
   bits->resize((n + kBlock - 1) / kBlock * kWords);
@@ -159,7 +143,7 @@ Result<bool> LevelBits(const CodecDesc& d, Bytes bytes, uint64_t n, std::vector<
     PILUM_ASSIGN_OR_RETURN(codec::InlinePacked in, codec::ParseInlinePacked(16, bytes, n));
     if (in.width > 1) return false;
     if (in.width == 1 && n > 0) {
-      UnpackBits(in.words, bits->data());
+      bits::Unpack1024(in.words, bits->data());
     } else {
       std::fill(bits->begin(), bits->end(), 0);
     }
@@ -174,7 +158,7 @@ Result<bool> LevelBits(const CodecDesc& d, Bytes bytes, uint64_t n, std::vector<
     const uint8_t* raw = bytes.data() + full * kBlockBytes;
     if (!raw_tail) ++full;
     for (uint64_t b = 0; b < full && b * kWords < bits->size(); ++b) {
-      UnpackBits(bytes.data() + b * kBlockBytes, bits->data() + b * kWords);
+      bits::Unpack1024(bytes.data() + b * kBlockBytes, bits->data() + b * kWords);
     }
     if (raw_tail && tail > 0) {
       uint64_t* to = bits->data() + full * kWords;

@@ -16,8 +16,6 @@ bool LevelsAreAddressable(const CodecDesc& desc);
 
 // Levels of one bit each: bit i of `bits` becomes level i. False: they are packed otherwise, or hold other numbers.
 Result<bool> LevelBits(const CodecDesc& desc, codec::Bytes bytes, uint64_t n, std::vector<uint64_t>* bits);
-// 1,024 of them (the words of a FastLanes block of one bit) to 16 words.
-void UnpackBits(const uint8_t* words, uint64_t* bits);
 // Of a bitmap: ones among the first n bits; and the place of the k-th one, or `n`.
 uint64_t CountOnes(const std::vector<uint64_t>& bits, uint64_t n);
 uint64_t PlaceOfOne(const std::vector<uint64_t>& bits, uint64_t n, uint64_t k);
