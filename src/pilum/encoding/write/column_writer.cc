@@ -36,18 +36,17 @@ class ColumnWriterImpl : public ColumnWriter {
     const auto& data = top_level->data();
     for (int64_t at = 0; at < data->length;) {
       int64_t n = std::min(step_, data->length - at);
-      uint64_t before = Cost(def_.size(), values_.slots);
+      uint64_t before = Cost(events(), values_.slots);
       PILUM_RETURN_NOT_OK(walk_.Walk(*column_, plan_, data, at, n));
       if (column_->is_packed == false && values_.kind.kind == ValueKind::kNone) PILUM_RETURN_NOT_OK(CheckEmptyStruct());
-      rep_.append(walk_.rep.data(), walk_.rep.size());
-      def_.append(walk_.def.data(), walk_.def.size());
+      AppendLevels();
       if (Status st = values_.AppendRuns(walk_, *column_); !st.ok()) {
         return WithContext(fmt::format("column '{}', rows {} and on", column_->name, base_row_ + rows_), st);
       }
       rows_ += static_cast<uint64_t>(n);
       at += n;
       // The step is about memory only; where pages end does not depend on it.
-      uint64_t added = Cost(def_.size(), values_.slots) - before;
+      uint64_t added = Cost(events(), values_.slots) - before;
       if (added > options_.page_bytes / 4 && step_ > 1)
         step_ /= 2;
       else if (added < options_.page_bytes / 16 && step_ < kMaxStep)
@@ -59,7 +58,7 @@ class ColumnWriterImpl : public ColumnWriter {
 
   Status Finish(std::vector<EncodedPage>* out) override {
     if (rows_ == 0) return Status::OK();
-    return Emit({rows_, def_.size(), values_.slots}, base_row_ + rows_, out);
+    return Emit({rows_, events(), values_.slots}, base_row_ + rows_, out);
   }
 
   uint64_t buffered_bytes() const override { return rep_.capacity() + def_.capacity() + values_.memory(); }
@@ -69,6 +68,19 @@ class ColumnWriterImpl : public ColumnWriter {
   struct Cut {
     uint64_t rows, events, slots;
   };
+
+  uint64_t events() const { return plain_events_ + def_.size(); }
+
+  // Columns without lists keep no levels before their first null: they are many, and a byte an event each.
+  void AppendLevels() {
+    if (plan_.max_rep == 0 && def_.empty() && !walk_.any_null) {
+      plain_events_ += walk_.def.size();
+      return;
+    }
+    if (plain_events_ > 0) def_.assign(std::exchange(plain_events_, 0), 0);
+    rep_.append(walk_.rep.data(), walk_.rep.size());
+    def_.append(walk_.def.data(), walk_.def.size());
+  }
 
   Status CheckEmptyStruct() const {
     if (column_->leaf->type()->id() != arrow::Type::STRUCT || !walk_.any_null) return Status::OK();
@@ -83,8 +95,7 @@ class ColumnWriterImpl : public ColumnWriter {
   Status CutPages(std::vector<EncodedPage>* out) {
     while (rows_ > 0) {
       std::optional<Cut> size_cut;
-      if (Cost(def_.size(), values_.slots) >= options_.page_bytes)
-        size_cut = plan_.max_rep > 0 ? CutLists() : CutFlat();
+      if (Cost(events(), values_.slots) >= options_.page_bytes) size_cut = plan_.max_rep > 0 ? CutLists() : CutFlat();
       std::optional<Cut> key_cut;
       PILUM_ASSIGN_OR_RETURN(key_cut, CutKeys(size_cut ? size_cut->slots : values_.slots));
       if (key_cut)
@@ -130,13 +141,13 @@ class ColumnWriterImpl : public ColumnWriter {
     if (table <= values_.kind.max_keys) return std::nullopt;
     std::vector<bool> seen(table);
     uint64_t distinct = 0, slot = 0, rows = 0, row_event = 0, row_slot = 0;
-    for (uint64_t e = 0; e < def_.size() && slot < slots; ++e) {
+    for (uint64_t e = 0; e < events() && slot < slots; ++e) {
       if (plan_.max_rep > 0 ? rep_[e] == plan_.max_rep : e % items_per_row_ == 0) {
         rows += e > 0;
         row_event = e;
         row_slot = slot;
       }
-      if (def_[e] >= first_list_) continue;
+      if (!def_.empty() && def_[e] >= first_list_) continue;
       int32_t k = values_.keys[slot++];
       if (k < 0 || seen[static_cast<size_t>(k)]) continue;
       seen[static_cast<size_t>(k)] = true;
@@ -153,6 +164,8 @@ class ColumnWriterImpl : public ColumnWriter {
   Status Emit(const Cut& cut, uint64_t ready_row, std::vector<EncodedPage>* out) {
     PageSlice slice;
     slice.rep = plan_.max_rep > 0 ? rep_.data() : nullptr;
+    const bool plain = plain_events_ > 0;
+    if (plain) def_.assign(cut.events, 0);
     slice.def = def_.data();
     slice.events = cut.events;
     slice.rows = cut.rows * items_per_row_;
@@ -169,7 +182,12 @@ class ColumnWriterImpl : public ColumnWriter {
     base_row_ += cut.rows;
     rows_ -= cut.rows;
     if (plan_.max_rep > 0) rep_.DropFront(cut.events);
-    def_.DropFront(cut.events);
+    if (plain) {
+      def_ = {};
+      plain_events_ -= cut.events;
+    } else {
+      def_.DropFront(cut.events);
+    }
     values_.DropFront(cut.slots);
     return Status::OK();
   }
@@ -181,7 +199,8 @@ class ColumnWriterImpl : public ColumnWriter {
   const uint64_t items_per_row_;
   uint8_t first_list_ = 255;
   LevelWalk walk_;
-  write::Vec<uint8_t> rep_, def_;
+  write::Vec<uint8_t> rep_, def_;  // `def_` is empty while there are plain events
+  uint64_t plain_events_ = 0;      // events so far, none of them null
   ValueStore values_;
   uint64_t rows_ = 0, base_row_ = 0;
   int64_t step_ = 1024;

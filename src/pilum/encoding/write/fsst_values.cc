@@ -70,6 +70,8 @@ std::shared_ptr<const FsstEncoder> SymbolsFor(const PageContext& page, uint64_t*
   return memory.encoder;
 }
 
+constexpr uint64_t kStretchBytes = 256 << 10;  // with its codes well within a core's cache
+
 EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder) {
   const PageSlice& s = page.slice;
   const ValueStore& v = *s.values;
@@ -78,10 +80,25 @@ EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder) {
   out.store.kind = page.kind();
   out.store.slots = s.slots;
   out.store.ends.resize(s.slots);
-  out.store.bytes.resize(2 * (v.ends[s.first_slot + s.slots - 1] - base) + FsstEncoder::kSlack);
-  uint64_t used = encoder.Encode(v.bytes.data(), base, {v.ends.data() + s.first_slot, s.slots}, out.store.bytes.data(),
-                                 out.store.ends.data());
-  out.store.bytes.resize(used);
+  // A stretch at a time: what is not known beforehand is the size, and room for the worst of a whole page is memory that
+  // nothing comes of.
+  const uint64_t* ends = v.ends.data() + s.first_slot;
+  const uint64_t total = ends[s.slots - 1] - base;
+  if (page.symbols)
+    out.store.bytes.reserve(static_cast<size_t>(static_cast<double>(total) * page.symbols->ratio * 1.05));
+  Bytes stretch;
+  for (uint64_t slot = 0, begin = base; slot < s.slots;) {
+    const uint64_t* past = std::upper_bound(ends + slot, ends + s.slots, begin + kStretchBytes);
+    const uint64_t n = std::max<uint64_t>(static_cast<uint64_t>(past - ends) - slot, 1);
+    const uint64_t end = ends[slot + n - 1], before = out.store.bytes.size();
+    stretch.resize(2 * (end - begin) + FsstEncoder::kSlack);
+    uint64_t* out_ends = out.store.ends.data() + slot;
+    Append(&out.store.bytes, stretch.data(),
+           encoder.Encode(v.bytes.data(), begin, {ends + slot, n}, stretch.data(), out_ends));
+    for (uint64_t i = 0; i < n; ++i) out_ends[i] += before;
+    slot += n;
+    begin = end;
+  }
   out.wrap.kind = CodecKind::kFsst;
   out.wrap.bytes = encoder.TableBytes();
   return out;

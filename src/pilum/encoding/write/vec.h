@@ -85,15 +85,21 @@ class Vec {
   }
 
  private:
+  static constexpr size_t kSlowGrowth = size_t{1} << 20;  // bytes from which on memory counts for more than copies
   void Room(size_t n) {
-    if (n > capacity_) Move(std::max(n, 2 * capacity_));
+    if (n > capacity_) Move(std::max(n, capacity_ + (capacity_ * sizeof(T) < kSlowGrowth ? capacity_ : capacity_ / 4)));
   }
   void Move(size_t capacity) {
     if (capacity > SIZE_MAX / 4 / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = capacity * sizeof(T);
-    T* fresh = static_cast<T*>(bytes < kLargeBlock ? ::operator new(bytes) : TakeBlock(bytes));
-    if (size_) std::memcpy(fresh, data_, size_ * sizeof(T));
-    Free(data_, capacity_);
+    T* fresh;
+    if (capacity_ * sizeof(T) >= kLargeBlock) {
+      fresh = static_cast<T*>(GrowBlock(data_, bytes));
+    } else {
+      fresh = static_cast<T*>(bytes < kLargeBlock ? ::operator new(bytes) : TakeBlock(bytes));
+      if (size_) std::memcpy(fresh, data_, size_ * sizeof(T));
+      Free(data_, capacity_);
+    }
     data_ = fresh;
     capacity_ = capacity;
   }
