@@ -58,6 +58,7 @@ std::shared_ptr<arrow::RecordBatch> Table(bool annotated) {
     for (auto& f : fields)
       f = f->WithMetadata(arrow::key_value_metadata({"pilum:index"},
                                                     {"bloom, inverted, nulls, members, key, trigrams, words, cuckoo"}));
+    fields[2] = fields[2]->WithMergedMetadata(arrow::key_value_metadata({"pilum:pair"}, {"kind\nthousand"}));
   }
   return arrow::RecordBatch::Make(arrow::schema(fields), kRows,
                                   {shuffled.Finish().ValueOrDie(), up.Finish().ValueOrDie(), few.Finish().ValueOrDie(),
@@ -121,6 +122,11 @@ std::vector<std::string> Probes() {
           "array_has_any(tags, ['tag7', 'tag8', 'tag9'])",
           "NOT array_has(tags, 'tag7')",
           "hundred = 1 AND thousand = 1",
+          "few = 2 AND kind = 'kind 3'",
+          "few = 2 AND kind = 'nothing'",
+          "few IN (1, 2) AND kind IN ('kind 3', 'kind 4') AND price > 50",
+          "NOT (few = 2 AND kind = 'kind 3')",
+          "thousand = 5 AND few = 2 AND flag",
           "hundred = 1 OR thousand = 1"};
 }
 

@@ -90,7 +90,13 @@ std::shared_ptr<arrow::RecordBatch> Annotated(const std::shared_ptr<arrow::Recor
   arrow::FieldVector fields;
   for (const auto& field : batch->schema()->fields()) {
     const std::string& list = rng.Chance(0.6) ? lists[0] : rng.Pick(lists);
-    fields.push_back(field->WithMetadata(arrow::key_value_metadata({"pilum:index"}, {list})));
+    std::string partners;
+    const auto at = static_cast<int64_t>(fields.size());
+    for (int64_t next = at + 1; next < std::min<int64_t>(at + 4, batch->num_columns()); ++next)
+      if (rng.Chance(0.5)) partners += batch->schema()->field(static_cast<int>(next))->name() + "\n";
+    auto metadata = arrow::key_value_metadata({"pilum:index"}, {list});
+    if (!partners.empty()) metadata->Append("pilum:pair", partners);
+    fields.push_back(field->WithMetadata(std::move(metadata)));
   }
   return arrow::RecordBatch::Make(arrow::schema(fields), batch->num_rows(), batch->columns());
 }

@@ -424,9 +424,33 @@ Predicate ColumnAtom(Random& rng, const RandomTable& table) {
   return Atom(rng, column.type, column.sql, get(i));
 }
 
+// A value of one column and one of a column near it: what indexes over pairs answer.
+std::optional<Predicate> PairAtom(Random& rng, const RandomTable& table) {
+  const auto n = static_cast<int64_t>(table.columns.size());
+  const auto i = static_cast<size_t>(rng.Below(n)), j = i + 1 + static_cast<size_t>(rng.Below(3));
+  if (j >= table.columns.size()) return std::nullopt;
+  std::optional<Predicate> out;
+  for (const size_t c : rng.Chance(0.5) ? std::vector<size_t>{i, j} : std::vector<size_t>{j, i}) {
+    const Column& column = table.columns[c];
+    const auto literal = LiteralFor(rng, *column.type);
+    if (!literal) return std::nullopt;
+    Predicate one{fmt::format("{} = {}", column.sql, literal->sql),
+                  [c, v = literal->value](const Row& r) { return Compare("=", r[c], v); }};
+    if (out)
+      out = {out->sql + " AND " + one.sql, [a = out->holds, b = one.holds](const Row& r) { return Conj(a(r), b(r)); }};
+    else
+      out = one;
+  }
+  out->sql = "(" + out->sql + ")";
+  return out;
+}
+
 }  // namespace
 
 Predicate MakeRandomPredicate(Random& rng, const RandomTable& table, int depth) {
+  if (rng.Chance(0.1)) {
+    if (auto pair = PairAtom(rng, table)) return *pair;
+  }
   if (depth == 0 || rng.Chance(0.3)) return ColumnAtom(rng, table);
   const int64_t kind = rng.Below(10);
   if (kind < 2) {

@@ -25,6 +25,7 @@ namespace {
 struct StoreArgs {
   std::string dataset;
   std::vector<std::string> inputs;
+  std::vector<std::string> sort;
   std::string batch_id, target = "1GiB", version = "2.2", grace = "24h";
   std::string where, before, column, to, by = "object,column,family";
   std::vector<std::string> params;
@@ -60,6 +61,7 @@ Result<int> Put(const StoreArgs& args) {
   PutOptions options;
   options.batch_id = args.batch_id;
   options.new_schema = args.new_schema;
+  options.sort = args.sort;
   PILUM_ASSIGN_OR_RETURN(options.target_part_bytes, ParseBytes(args.target));
   if (args.version == "2.1")
     options.version = FileVersion::kV2_1;
@@ -284,6 +286,11 @@ void AddStoreCommands(CLI::App& app, Action* action) {
                 "Allow a column whose type queries could not unite with the dataset's");
   put->add_option("--target-part-bytes", args->target, "Start a new part at about this size (default: 1GiB)")
       ->type_name("SIZE");
+  put->add_option(
+         "--sort", args->sort,
+         "Order the rows by these columns first (time, owner: those of dataset.toml); by a time, parts end with a day")
+      ->type_name("COLUMNS")
+      ->delimiter(',');
   put->add_option("--version", args->version, "Of the Lance files: 2.1 or 2.2 (default: 2.2)")->type_name("VERSION");
   AddInputOptions(*put, &args->input);
 

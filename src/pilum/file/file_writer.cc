@@ -178,9 +178,26 @@ class FileWriterImpl : public FileWriter, public BlobSink {
     int64_t bytes = arrow::util::ReferencedBufferSize(batch).ValueOr(arrow::util::TotalBufferSize(batch));
     int64_t per_row = std::max<int64_t>(1, bytes / std::max<int64_t>(1, batch.num_rows()));
     int64_t step = std::clamp<int64_t>(static_cast<int64_t>(options_.page_bytes) * 4 / per_row, 64, 1 << 20);
-    for (int64_t at = 0; at < batch.num_rows(); at += step)
-      PILUM_RETURN_NOT_OK(WriteRows(arrays, at, step, batch.num_rows()));
-    rows_ += static_cast<uint64_t>(batch.num_rows());
+    const bool by_rows = options_.page_rows > 0 && options_.version != FileVersion::kV2_0;
+    for (int64_t at = 0; at < batch.num_rows();) {
+      int64_t n = std::min(step, batch.num_rows() - at);
+      const uint64_t left = by_rows ? options_.page_rows - rows_ % options_.page_rows : ~uint64_t{0};
+      n = static_cast<int64_t>(std::min<uint64_t>(left, static_cast<uint64_t>(n)));
+      PILUM_RETURN_NOT_OK(WriteRows(arrays, at, n, batch.num_rows()));
+      at += n;
+      rows_ += static_cast<uint64_t>(n);
+      if (static_cast<uint64_t>(n) == left) PILUM_RETURN_NOT_OK(EndPages());
+    }
+    return Status::OK();
+  }
+
+  // Whatever is open becomes a page; writers of versions above 2.0 go on with a new one.
+  Status EndPages() {
+    for (size_t i = 0; i < writers_.size(); ++i) {
+      std::vector<EncodedPage> pages;
+      PILUM_RETURN_NOT_OK(writers_[i]->Finish(&pages));
+      for (EncodedPage& p : pages) PILUM_RETURN_NOT_OK(WritePage(i, &p));
+    }
     return Status::OK();
   }
 

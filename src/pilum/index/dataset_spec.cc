@@ -22,6 +22,7 @@ class TomlReader {
     size_t line;
     std::vector<std::string> texts;
     std::optional<uint64_t> number;
+    std::vector<std::vector<std::string>> lists = {};  // of a list of lists
   };
   Result<std::optional<Entry>> Next() {
     while (true) {
@@ -41,10 +42,13 @@ class TomlReader {
       PILUM_ASSIGN_OR_RETURN(e.number, Number());
     } else if (Take('[')) {
       for (SkipBlank(); !Take(']'); SkipBlank()) {
-        PILUM_ASSIGN_OR_RETURN(std::string text, Text());
-        e.texts.push_back(std::move(text));
-        SkipBlank();
-        if (!Take(',') && (at_ == text_.size() || text_[at_] != ']')) return Wrong("',' or ']' is missing in a list");
+        if (Take('[')) {
+          PILUM_RETURN_NOT_OK(TextsUntilBracket(&e.lists.emplace_back()));
+        } else {
+          PILUM_ASSIGN_OR_RETURN(std::string text, Text());
+          e.texts.push_back(std::move(text));
+        }
+        PILUM_RETURN_NOT_OK(EndItem());
       }
     } else {
       PILUM_ASSIGN_OR_RETURN(std::string text, Text());
@@ -58,6 +62,19 @@ class TomlReader {
   }
 
  private:
+  Status TextsUntilBracket(std::vector<std::string>* out) {
+    for (SkipBlank(); !Take(']'); SkipBlank()) {
+      PILUM_ASSIGN_OR_RETURN(std::string text, Text());
+      out->push_back(std::move(text));
+      PILUM_RETURN_NOT_OK(EndItem());
+    }
+    return Status::OK();
+  }
+  Status EndItem() {
+    SkipBlank();
+    if (!Take(',') && (at_ == text_.size() || text_[at_] != ']')) return Wrong("',' or ']' is missing in a list");
+    return Status::OK();
+  }
   static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
   static bool IsBare(char c) {
     return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
@@ -131,6 +148,17 @@ class TomlReader {
   std::string table_;
 };
 
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+std::optional<Pairs> PairsOf(const TomlReader::Entry& entry) {
+  if (entry.number || !entry.texts.empty()) return std::nullopt;
+  Pairs out;
+  for (const auto& names : entry.lists) {
+    if (names.size() != 2 || names[0] == names[1] || names[1].find('\n') != std::string::npos) return std::nullopt;
+    out.emplace_back(names[0], names[1]);
+  }
+  return out;
+}
+
 void AddName(std::string_view name, std::string* list) {
   if (!list->empty()) *list += ", ";
   *list += name;
@@ -146,6 +174,13 @@ Result<DatasetSpec> DatasetSpec::Parse(std::string_view text, std::string_view s
     PILUM_ASSIGN_OR_RETURN(auto entry, in.Next());
     if (!entry) return spec;
     const auto wrong = [&](std::string_view what) { return in.Wrong(what, entry->line); };
+    if (entry->table.empty() && entry->key == "pairs") {
+      const auto pair = PairsOf(*entry);
+      if (!pair) return wrong("pairs of columns are wanted, as [[\"a\", \"b\"], [\"a\", \"c.d\"]]");
+      spec.pairs = *pair;
+      continue;
+    }
+    if (!entry->lists.empty()) return wrong("a list of lists is wanted of pairs alone");
     if (entry->table == "index") {
       if (entry->number) return wrong("a list of index names is wanted");
       if (!spec.indexes.emplace(entry->key, entry->texts).second) return wrong("the column is there twice");
@@ -159,34 +194,40 @@ Result<DatasetSpec> DatasetSpec::Parse(std::string_view text, std::string_view s
     if (columns) {
       if (entry->number) return wrong("names of columns are wanted");
       *columns = entry->texts;
-    } else if (entry->key == "target_part_bytes") {
+    } else if (entry->key == "target_part_bytes" || entry->key == "page_rows") {
       if (!entry->number || *entry->number == 0) return wrong("a number above 0 is wanted");
-      spec.target_part_bytes = entry->number;
+      (entry->key == "page_rows" ? spec.page_rows : spec.target_part_bytes) = entry->number;
     } else {
       return wrong(
-          fmt::format("'{}' is not known; there are owner, time, key, target_part_bytes and [index]", entry->key));
+          fmt::format("'{}' is not known; there are owner, time, key, pairs, page_rows, target_part_bytes and [index]",
+                      entry->key));
     }
   }
 }
 
 namespace {
 
+// What a field's metadata is to say, by its path: lists of indexes, and of columns it makes pairs with.
+using Sayings = std::map<std::string, std::string>;
+
 std::shared_ptr<arrow::Field> AnnotateField(const std::shared_ptr<arrow::Field>& field, const std::string& path,
-                                            const std::map<std::string, std::string>& lists) {
+                                            const Sayings& lists, const Sayings& pairs) {
   auto out = field;
   if (field->type()->id() == arrow::Type::STRUCT) {
     arrow::FieldVector children;
     for (const auto& child : field->type()->fields())
-      children.push_back(AnnotateField(child, path + "." + child->name(), lists));
+      children.push_back(AnnotateField(child, path + "." + child->name(), lists, pairs));
     out = out->WithType(arrow::struct_(children));
   }
-  const auto list = lists.find(path);
-  if (list == lists.end()) return out;
-  auto metadata = out->metadata() ? out->metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
-  const std::string key(kIndexKey);
-  if (metadata->Contains(key)) (void)metadata->Delete(key);
-  metadata->Append(key, list->second);
-  return out->WithMetadata(metadata);
+  for (const auto& [key, said] : {std::pair(kIndexKey, &lists), std::pair(kPairKey, &pairs)}) {
+    const auto list = said->find(path);
+    if (list == said->end()) continue;
+    auto metadata = out->metadata() ? out->metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
+    if (metadata->Contains(std::string(key))) (void)metadata->Delete(std::string(key));
+    metadata->Append(std::string(key), list->second);
+    out = out->WithMetadata(metadata);
+  }
+  return out;
 }
 
 }  // namespace
@@ -200,8 +241,10 @@ Result<std::shared_ptr<arrow::Schema>> DatasetSpec::Annotate(const arrow::Schema
   for (const std::string& column : owner) AddName("owner", &lists[column]);
   for (const std::string& column : time) AddName("time", &lists[column]);
   for (const std::string& column : key) AddName("key", &lists[column]);
+  Sayings partners;
+  for (const auto& [a, b] : pairs) partners[a] += b + "\n";
   arrow::FieldVector fields;
-  for (const auto& field : schema.fields()) fields.push_back(AnnotateField(field, field->name(), lists));
+  for (const auto& field : schema.fields()) fields.push_back(AnnotateField(field, field->name(), lists, partners));
   auto metadata = schema.metadata() ? schema.metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
   PILUM_RETURN_NOT_OK(metadata->Set(std::string(kDatasetKey), hash));
   auto out = arrow::schema(fields, metadata);

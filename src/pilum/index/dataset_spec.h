@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -19,6 +20,8 @@ inline constexpr std::string_view kDatasetKey = "pilum:dataset";
 struct DatasetSpec {
   std::vector<std::string> owner, time, key;                // columns, as dotted paths
   std::optional<uint64_t> target_part_bytes;                // at least 1
+  std::optional<uint64_t> page_rows;                        // at least 1: most rows of a page of the parts' Lance files
+  std::vector<std::pair<std::string, std::string>> pairs;   // of columns that are asked for together
   std::map<std::string, std::vector<std::string>> indexes;  // per column: names as in `pilum:index`
   std::string hash;                                         // first 16 hex digits of BLAKE3 of the file's bytes
 

@@ -40,7 +40,8 @@ TEST(DatasetSpec, SaysWhatTheFileSays) {
 TEST(DatasetSpec, FaultsNameTheirLine) {
   auto fault = [](std::string_view text) { return DatasetSpec::Parse(text, "d.toml").status().message(); };
   EXPECT_EQ(fault("\nowners = 'a'"),
-            "d.toml: line 2: 'owners' is not known; there are owner, time, key, target_part_bytes and [index]");
+            "d.toml: line 2: 'owners' is not known; there are owner, time, key, pairs, page_rows, target_part_bytes "
+            "and [index]");
   EXPECT_EQ(fault("time = ts"), "d.toml: line 1: a text in quotes is missing");
   EXPECT_EQ(fault("target_part_bytes = 0"), "d.toml: line 1: a number above 0 is wanted");
   EXPECT_EQ(fault("target_part_bytes = 99999999999999999999"), "d.toml: line 1: a number that is too large");
@@ -48,6 +49,27 @@ TEST(DatasetSpec, FaultsNameTheirLine) {
   EXPECT_EQ(fault("key = 'a"), "d.toml: line 1: a text does not end on its line");
   EXPECT_EQ(fault("[indices]\na = 'b'"), "d.toml: line 2: a table that is not known; there is [index]");
   EXPECT_EQ(fault("[index]\na = 'b'\na = 'c'"), "d.toml: line 3: the column is there twice");
+}
+
+TEST(DatasetSpec, PairsAndPages) {
+  const DatasetSpec spec =
+      DatasetSpec::Parse("page_rows = 4_096\npairs = [ ['a', \"b.c\"], # first\n  ['a', 'd'] ,\n]\n", "d.toml")
+          .ValueOrDie();
+  EXPECT_EQ(spec.page_rows, 4096u);
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_EQ(spec.pairs, (std::vector<Pair>{{"a", "b.c"}, {"a", "d"}}));
+  auto inner = arrow::struct_({arrow::field("c", arrow::int8())});
+  auto schema =
+      arrow::schema({arrow::field("a", arrow::int8()), arrow::field("b", inner), arrow::field("d", arrow::int8())});
+  EXPECT_EQ(PairsAskedFor(*spec.Annotate(*schema).ValueOrDie()), spec.pairs);
+  EXPECT_TRUE(IsAnnotated(*spec.Annotate(*schema).ValueOrDie()));
+  auto fault = [](std::string_view text) { return DatasetSpec::Parse(text, "d.toml").status().message(); };
+  for (const char* bad : {"pairs = 'a'", "pairs = ['a', 'b']", "pairs = [['a']]", "pairs = [['a', 'b', 'c']]",
+                          "pairs = [['a', 'a']]", "pairs = 3", "pairs = [['a', \"b\"], 'c']"})
+    EXPECT_NE(fault(bad).find("line 1: pairs of columns are wanted"), std::string::npos) << bad << ": " << fault(bad);
+  EXPECT_EQ(fault("pairs = [['a', 'b'"), "d.toml: line 1: ',' or ']' is missing in a list");
+  EXPECT_EQ(fault("owner = [['a', 'b']]"), "d.toml: line 1: a list of lists is wanted of pairs alone");
+  EXPECT_EQ(fault("page_rows = 0"), "d.toml: line 1: a number above 0 is wanted");
 }
 
 TEST(DatasetSpec, AnnotatesTheSchema) {

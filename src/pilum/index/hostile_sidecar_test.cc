@@ -131,7 +131,7 @@ TEST(HostileSidecar, DirectoriesWithTheRightChecksum) {
 TEST(HostileSidecar, WordsWithTheRightHashes) {
   Rng rng(15);
   const FieldPath column{{"s"}};
-  auto words = InvertedBuilder::OfTexts(100'000, 1 << 20);
+  auto words = InvertedBuilder::OfBytes(Domain::kText, 100'000, 1 << 20);
   constexpr uint64_t kRows = 3000;
   for (uint64_t row = 0; row < kRows; ++row) {
     for (int k = 0; k < 3; ++k) words->AddText(fmt::format("word{}", rng() % 5000), row);

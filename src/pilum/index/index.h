@@ -21,6 +21,7 @@ struct Probe {
     kIsNull,      // column IS NULL (never NULL itself)
     kContains,    // column, a text, contains all `needles`: never exact
     kHasWords,    // column, a text, has all `needles` as whole words, whatever the case
+    kInPair,      // column's value is in `set` and `second`'s in `second_set`; never NULL for certain
     kHasElement,  // column, a list, has an element in `set` (NULL where the list is NULL; NULL elements are in no set)
   };
   Kind kind = Kind::kInSet;
@@ -31,6 +32,8 @@ struct Probe {
   bool exact = true;
   std::vector<std::string> needles = {};  // words: in folded case, distinct
   bool folded = false;                    // needles are in folded case, and the predicate looks at the text so (ILIKE)
+  FieldPath second = {};
+  ValueSet second_set = {};
   std::string ToString() const;
 };
 

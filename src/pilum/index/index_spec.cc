@@ -37,6 +37,7 @@ std::string AnnotationOf(const arrow::Field& field, bool* found) {
 bool HasAnnotation(const arrow::Field& field) {
   bool found = false;
   AnnotationOf(field, &found);
+  found |= field.metadata() && field.metadata()->Contains(std::string(kPairKey));
   if (found || field.type()->id() != arrow::Type::STRUCT) return found;
   for (const auto& child : field.type()->fields()) {
     if (HasAnnotation(*child)) return true;
@@ -57,7 +58,26 @@ Status CheckField(const arrow::Field& field) {
   return Status::OK();
 }
 
+void AddPairs(const arrow::Field& field, const std::string& path,
+              std::vector<std::pair<std::string, std::string>>* out) {
+  const int at = field.metadata() ? field.metadata()->FindKey(std::string(kPairKey)) : -1;
+  const std::string list = at < 0 ? std::string() : field.metadata()->value(at);
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find('\n', begin), list.size());
+    if (end > begin) out->emplace_back(path, list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (field.type()->id() != arrow::Type::STRUCT) return;
+  for (const auto& child : field.type()->fields()) AddPairs(*child, path + "." + child->name(), out);
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> PairsAskedFor(const arrow::Schema& schema) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& field : schema.fields()) AddPairs(*field, field->name(), &out);
+  return out;
+}
 
 IndexSpec IndexSpec::Of(const arrow::Field& field, bool annotated) {
   IndexSpec spec;

@@ -15,6 +15,8 @@
 namespace pilum {
 
 inline constexpr std::string_view kIndexKey = "pilum:index";
+// The other columns (as dotted paths, one a line) with which a field is to have an index over pairs.
+inline constexpr std::string_view kPairKey = "pilum:pair";
 
 enum class IndexKind : uint32_t {
   kBloom = 1,
@@ -42,6 +44,8 @@ struct IndexSpec {
 };
 
 bool IsAnnotated(const arrow::Schema& schema);
+// All that the fields' kPairKey ask for, as dotted paths, in order.
+std::vector<std::pair<std::string, std::string>> PairsAskedFor(const arrow::Schema& schema);
 // kUsage: a field asks for an index that there is not; names both, and those that there are.
 Status CheckIndexSpecs(const arrow::Schema& schema);
 

@@ -49,8 +49,8 @@ std::unique_ptr<InvertedBuilder> InvertedBuilder::OfWords(uint64_t max_distinct)
   return out;
 }
 
-std::unique_ptr<InvertedBuilder> InvertedBuilder::OfTexts(uint64_t max_distinct, uint64_t max_bytes) {
-  std::unique_ptr<InvertedBuilder> out(new InvertedBuilder({Domain::kText, false, 0}, true));
+std::unique_ptr<InvertedBuilder> InvertedBuilder::OfBytes(Domain domain, uint64_t max_distinct, uint64_t max_bytes) {
+  std::unique_ptr<InvertedBuilder> out(new InvertedBuilder({domain, false, 0}, true));
   out->max_distinct_ = max_distinct;
   out->max_dictionary_bytes_ = max_bytes;
   return out;
@@ -312,8 +312,7 @@ std::vector<uint64_t> InvertedBuilder::Hashes() const {
   std::vector<uint64_t> out;
   out.reserve(entries_.size());
   for (uint32_t id = 0; id < entries_.size(); ++id) {
-    const Value v = shape_.is_word() ? shape_.OfWord(words_[id]) : shape_.OfBytes(values_[id]);
-    out.push_back(HashValue(v, shape_.scale));
+    out.push_back(HashValue(ValueOf(id), shape_.scale));
   }
   return out;
 }
@@ -351,7 +350,7 @@ SidecarWriter::Section InvertedBuilder::Finish(const FieldPath& path, SectionFam
     if (in_block > 0 && values.size() + postings.size() + bytes.size() > kBlockBytes) close();
     if (in_block == 0) add_to(&firsts, id);
     add_to(&values, id);
-    const bool kept = rows.runs() * kRunShare <= rows_ || rows.runs() <= 16;
+    const bool kept = IsKept(rows);
     AppendLE<uint32_t>(&counts, kept ? static_cast<uint32_t>(bytes.size()) : ~uint32_t{0});
     AppendLE<uint32_t>(&counts, static_cast<uint32_t>(std::min<uint64_t>(rows.rows(), ~uint32_t{0})));
     if (kept) postings += bytes;

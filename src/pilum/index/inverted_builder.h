@@ -29,8 +29,8 @@ class InvertedBuilder {
   // Null: a type without values in normal form.
   static std::unique_ptr<InvertedBuilder> Make(const arrow::DataType& type, bool asked);
 
-  // Of texts that are given one by one; SetRows as below.
-  static std::unique_ptr<InvertedBuilder> OfTexts(uint64_t max_distinct, uint64_t max_bytes);
+  // Of texts (or binary) that are given one by one; SetRows as below.
+  static std::unique_ptr<InvertedBuilder> OfBytes(Domain domain, uint64_t max_distinct, uint64_t max_bytes);
   void AddText(std::string_view text, uint64_t row) {  // rows ascend
     if (!gave_up_) AddValue(text, row);
   }
@@ -45,6 +45,11 @@ class InvertedBuilder {
   Status Append(const arrow::Array& array);
   // Lists whose items are of the type it was made for: which rows have an element of a value.
   Status AppendLists(const arrow::Array& lists);
+
+  // Which rows hold each pair of values of two columns, whose builders were given all rows and did not give up. As if it had
+  // been given every pair's key (pair_key.h) as binary. (index/pairs_builder.cc)
+  static std::unique_ptr<InvertedBuilder> OfPairs(InvertedBuilder& a, InvertedBuilder& b, uint64_t max_pairs);
+  uint64_t RowsLeftOut() const;  // rows of the values whose postings Finish will leave out
 
   bool gave_up() const { return gave_up_; }
   const std::string& why() const { return why_; }  // it gave up
@@ -78,6 +83,10 @@ class InvertedBuilder {
   uint32_t IdOf(uint64_t hash, const Same& same, const Insert& insert);
   void CheckLimits();
   void GiveUp(std::string why);
+  // Are these postings worth their bytes?
+  bool IsKept(const PostingsBuilder& rows) const { return rows.runs() * kRunShare <= rows_ || rows.runs() <= 16; }
+  Value ValueOf(uint32_t id) const;
+  std::vector<uint32_t> EntriesOfRows();
   bool Below(uint32_t a, uint32_t b) const;
   std::vector<uint32_t> Sorted() const;
 

@@ -184,6 +184,21 @@ Result<std::optional<InvertedIndex::RowsEach>> InvertedIndex::Each(const std::ve
   return std::optional(std::move(out));
 }
 
+Status InvertedIndex::ForEachValue(const std::function<void(const Value&)>& f, ReadContext& ctx) const {
+  constexpr size_t kAtOnce = 64;
+  for (size_t at = 0; at < root_->blocks.size(); at += kAtOnce) {
+    const auto begin = root_->blocks.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kAtOnce, root_->blocks.size() - at));
+    PILUM_ASSIGN_OR_RETURN(const auto blocks, reader_->ReadBlocks({begin, end}, ctx));
+    for (const std::string& bytes : blocks) {
+      Block block;
+      PILUM_RETURN_NOT_OK(Parse(bytes, &block));
+      for (uint64_t v = 0; v < block.values.size(); ++v) f(block.values.At(v));
+    }
+  }
+  return Status::OK();
+}
+
 Status InvertedIndex::ForEach(const std::function<void(const Value&, const RowSet&)>& f, ReadContext& ctx) const {
   for (const BlockRef& ref : root_->blocks) {
     PILUM_ASSIGN_OR_RETURN(const auto blocks, reader_->ReadBlocks({ref}, ctx));

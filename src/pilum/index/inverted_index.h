@@ -34,6 +34,8 @@ class InvertedIndex {
   using RowsEach = std::vector<std::optional<RowSet>>;
   Result<std::optional<RowsEach>> Each(const std::vector<Value>& values, uint64_t possible, ReadContext& ctx) const;
 
+  // Calls f(value) for every value, in order.
+  Status ForEachValue(const std::function<void(const Value&)>& f, ReadContext& ctx) const;
   // For checks: calls f(value, rows) for each value whose postings are kept.
   Status ForEach(const std::function<void(const Value&, const RowSet&)>& f, ReadContext& ctx) const;
 

@@ -56,10 +56,24 @@ std::string PartIndex::note() const {
 template <typename T, typename Read>
 Result<std::shared_ptr<const T>> PartIndex::Cached(Cache<T>* cache, SectionFamily family, const FieldPath& column,
                                                    Read read) const {
+  return CachedAs(cache, column, reader_->Find(family, &column), read);
+}
+
+template <typename T, typename Read>
+Result<std::shared_ptr<const T>> PartIndex::CachedPair(PairCache<T>* cache, SectionFamily family, const FieldPath& a,
+                                                       const FieldPath& b, bool* swapped, Read read) const {
+  const SectionEntry* entry = reader_->FindPair(family, a, b);
+  *swapped = entry && entry->columns[0] != a;
+  return CachedAs(cache, *swapped ? std::pair(b, a) : std::pair(a, b), entry, read);
+}
+
+template <typename Place, typename T, typename Read>
+Result<std::shared_ptr<const T>> PartIndex::CachedAs(std::map<Place, std::shared_ptr<const T>>* cache, const Place& key,
+                                                     const SectionEntry* entry, Read read) const {
   std::lock_guard lock(mutex_);
-  if (auto it = cache->find(column); it != cache->end()) return it->second;
+  if (auto it = cache->find(key); it != cache->end()) return it->second;
   std::shared_ptr<const T> out;
-  if (const SectionEntry* entry = reader_->Find(family, &column)) {
+  if (entry) {
     Result<T> made = read(*entry);
     ++sections_read_[std::string(FamilyName(entry->family))];
     if (made.ok()) {
@@ -68,7 +82,7 @@ Result<std::shared_ptr<const T>> PartIndex::Cached(Cache<T>* cache, SectionFamil
       PILUM_RETURN_NOT_OK(Forgive(made.status()));
     }
   }
-  (*cache)[column] = out;
+  (*cache)[key] = out;
   return out;
 }
 
@@ -136,6 +150,21 @@ Result<std::shared_ptr<const InvertedIndex>> PartIndex::Trigrams(const FieldPath
 Result<std::shared_ptr<const InvertedIndex>> PartIndex::Words(const FieldPath& column, ReadContext& ctx) const {
   return Cached(&words_, SectionFamily::kWords, column,
                 [&](const SectionEntry& entry) { return InvertedIndex::Open(reader_, entry, num_rows(), ctx); });
+}
+
+Result<std::shared_ptr<const InvertedIndex>> PartIndex::Pairs(const FieldPath& a, const FieldPath& b, bool* swapped,
+                                                              ReadContext& ctx) const {
+  return CachedPair(&pairs_, SectionFamily::kPairs, a, b, swapped,
+                    [&](const SectionEntry& entry) { return InvertedIndex::Open(reader_, entry, num_rows(), ctx); });
+}
+
+Result<std::shared_ptr<const BloomFilter>> PartIndex::PairBloom(const FieldPath& a, const FieldPath& b, bool* swapped,
+                                                                ReadContext& ctx) const {
+  return CachedPair(&pair_blooms_, SectionFamily::kPairBloom, a, b, swapped,
+                    [&](const SectionEntry& entry) -> Result<BloomFilter> {
+                      PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+                      return BloomFilter::FromBytes(bytes, reader_->name());
+                    });
 }
 
 Result<std::shared_ptr<const RowSet>> PartIndex::NullRows(const FieldPath& column, ReadContext& ctx) const {

@@ -49,6 +49,11 @@ class PartIndex {
   Result<std::shared_ptr<const ValueRanges>> Ranges(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const InvertedIndex>> Trigrams(const FieldPath& column, ReadContext& ctx) const;
   Result<std::shared_ptr<const InvertedIndex>> Words(const FieldPath& column, ReadContext& ctx) const;  // of a .terms
+  // Of the pair section of these columns, in either order; `swapped`: it has them the other way round.
+  Result<std::shared_ptr<const InvertedIndex>> Pairs(const FieldPath& a, const FieldPath& b, bool* swapped,
+                                                     ReadContext& ctx) const;
+  Result<std::shared_ptr<const BloomFilter>> PairBloom(const FieldPath& a, const FieldPath& b, bool* swapped,
+                                                       ReadContext& ctx) const;
   Result<std::shared_ptr<const RowSet>> NullRows(const FieldPath& column, ReadContext& ctx) const;
 
   // From a .stats; `type`: of the column in the part. Null: unknown.
@@ -69,10 +74,19 @@ class PartIndex {
   template <typename T, typename Read>
   Result<std::shared_ptr<const T>> Cached(Cache<T>* cache, SectionFamily family, const FieldPath& column,
                                           Read read) const;
+  template <typename T>
+  using PairCache = std::map<std::pair<FieldPath, FieldPath>, std::shared_ptr<const T>>;
+  template <typename T, typename Read>
+  Result<std::shared_ptr<const T>> CachedPair(PairCache<T>* cache, SectionFamily family, const FieldPath& a,
+                                              const FieldPath& b, bool* swapped, Read read) const;
+  template <typename Place, typename T, typename Read>
+  Result<std::shared_ptr<const T>> CachedAs(std::map<Place, std::shared_ptr<const T>>* cache, const Place& key,
+                                            const SectionEntry* entry, Read read) const;
   Result<Candidates> ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyInverted(const Probe& probe, Candidates found, bool* applied, ReadContext& ctx) const;
   Result<Candidates> ApplyMemberFilter(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyTrigrams(const Probe& probe, Candidates found, ReadContext& ctx) const;
+  Result<Candidates> ApplyPairs(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyWords(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyKey(const Probe& probe, const ZoneMap& zones, Candidates found, bool* applied,
                               ReadContext& ctx) const;
@@ -90,6 +104,8 @@ class PartIndex {
   mutable Cache<ValueRanges> ranges_;
   mutable Cache<CuckooFilter> cuckoos_;
   mutable Cache<InvertedIndex> trigrams_, words_;
+  mutable PairCache<InvertedIndex> pairs_;
+  mutable PairCache<BloomFilter> pair_blooms_;
   mutable std::map<std::string, uint64_t> sections_read_;
   mutable std::string note_;
 };

@@ -1,6 +1,7 @@
 // What one sidecar answers to a probe: zones first, then whatever index knows more and costs less than the rows it could save.
 #include <algorithm>
 
+#include "pilum/index/pair_key.h"
 #include "pilum/index/part_index.h"
 #include "pilum/index/told.h"
 #include "pilum/index/trigram_builder.h"
@@ -18,8 +19,9 @@ bool ListMayPay(const ValueSet& set, uint64_t rows) { return set.intervals().siz
 }  // namespace
 
 Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
-  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
   Candidates found = Candidates::Unknown(num_rows());
+  if (probe.kind == Probe::Kind::kInPair) return ApplyPairs(probe, std::move(found), ctx);
+  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
   switch (probe.kind) {
     case Probe::Kind::kIsNull: return zones ? ApplyNulls(probe, zones->IsNull(), ctx) : found;
     case Probe::Kind::kInSet:
@@ -38,6 +40,7 @@ Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const
       if (zones) found = zones->InSet(ValueSet::All(), true);
       found.certain = RowSet();
       return found;
+    case Probe::Kind::kInPair: return found;  // above
     case Probe::Kind::kHasElement:
       if (!zones) break;
       found.maybe_null = zones->IsNull().possible;
@@ -183,6 +186,46 @@ std::optional<std::vector<Value>> PointsOf(const ValueSet& set, Domain domain) {
 }
 
 }  // namespace
+
+// Rows of the asked pairs. The zones of the two columns are read for what their values are, no more.
+Result<Candidates> PartIndex::ApplyPairs(const Probe& probe, Candidates found, ReadContext& ctx) const {
+  const bool header = kind_ == SidecarKind::kHeader;
+  const auto family = header ? SectionFamily::kPairBloom : SectionFamily::kPairs;
+  const SectionEntry* entry = reader_->FindPair(family, probe.column, probe.second);
+  if (!entry || (!header && reader_->FetchCost(entry->offset, entry->raw_length) > num_rows() * kBytesPerRow))
+    return found;
+  PILUM_ASSIGN_OR_RETURN(const auto zones_a, Zones(probe.column, ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto zones_b, Zones(probe.second, ctx));
+  if (!zones_a || !zones_b) return found;
+  const auto as = PointsOf(probe.set, zones_a->domain), bs = PointsOf(probe.second_set, zones_b->domain);
+  if (!as || !bs || as->size() * bs->size() > 16 + num_rows() / 64) return found;
+  const bool swapped = entry->columns[0] != probe.column;
+  std::vector<Value> keys;
+  for (const Value& a : *as) {
+    for (const Value& b : *bs)
+      keys.push_back(Value::Binary(swapped ? PairKey(b, zones_b->scale, a, zones_a->scale)
+                                           : PairKey(a, zones_a->scale, b, zones_b->scale)));
+  }
+  bool unused = false;
+  if (header) {
+    PILUM_ASSIGN_OR_RETURN(const auto filter, PairBloom(probe.column, probe.second, &unused, ctx));
+    if (!filter) return found;
+    const bool may =
+        std::any_of(keys.begin(), keys.end(), [&](const Value& key) { return filter->MayContain(HashValue(key, 0)); });
+    if (!Told("pairs", may)) found.possible = RowSet();
+    return found;
+  }
+  PILUM_ASSIGN_OR_RETURN(const auto index, Pairs(probe.column, probe.second, &unused, ctx));
+  if (!index) return found;
+  auto answer = index->Rows(ValueSet::Points(std::move(keys)), num_rows(), false, ctx);
+  if (!answer.ok()) {
+    std::lock_guard lock(mutex_);
+    PILUM_RETURN_NOT_OK(Forgive(answer.status()));
+    return found;
+  }
+  if (*answer) found.possible = found.certain = Told("pairs", std::move((*answer)->rows));
+  return found;
+}
 
 // Rows whose value has the hash of a point: no others hold one.
 Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones, Candidates found, bool* applied,

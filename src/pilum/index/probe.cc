@@ -10,6 +10,9 @@ std::string Probe::ToString() const {
   if (kind == Kind::kContains)
     return fmt::format("{} contains '{}'{}", column.ToString(), fmt::join(needles, "' and '"),
                        folded ? " in any case" : "");
+  if (kind == Kind::kInPair)
+    return fmt::format("{} in {} and {} in {}", column.ToString(), set.ToString(), second.ToString(),
+                       second_set.ToString());
   if (kind == Kind::kHasWords)
     return fmt::format("{} has the words '{}'{}", column.ToString(), fmt::join(needles, "' and '"),
                        exact ? "" : " (inexact)");

@@ -162,6 +162,10 @@ std::string_view FamilyName(uint16_t family) {
     case SectionFamily::kCuckoo: return "cuckoo";
     case SectionFamily::kMemberBloom: return "member bloom";
     case SectionFamily::kWords: return "words";
+    case SectionFamily::kPairs: return "pairs";
+    case SectionFamily::kPairBloom: return "pair bloom";
+    case SectionFamily::kSegmentParts: return "segment parts";
+    case SectionFamily::kSegmentCovers: return "segment covers";
   }
   return "";
 }

@@ -13,7 +13,7 @@
 
 namespace pilum {
 
-enum class SidecarKind { kIndex, kHeader, kStats, kTerms };  // .idx, .idxh, .stats, .terms
+enum class SidecarKind { kIndex, kHeader, kStats, kTerms, kSegment };  // .idx, .idxh, .stats, .terms; segments/
 enum class SectionFamily : uint16_t {
   kSchema = 1,
   kBounds = 3,
@@ -35,6 +35,10 @@ enum class SectionFamily : uint16_t {
   kCuckoo = 20,
   kMemberBloom = 21,
   kWords = 22,
+  kPairs = 23,
+  kPairBloom = 24,
+  kSegmentParts = 25,
+  kSegmentCovers = 26,
 };
 std::string_view FamilyName(uint16_t family);  // "" for one that is not known
 enum class SectionState : uint8_t {
@@ -128,6 +132,8 @@ class SidecarReader {
   // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is
   // none.
   const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
+  // The same about two columns, in either order.
+  const SectionEntry* FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const;
   // Does the directory say of some column (of this one) that its section is in the part's .terms?
   bool SaysInTerms(const FieldPath* column = nullptr) const;
   // Checked against its hash and decompressed. Of a section in blocks see below.

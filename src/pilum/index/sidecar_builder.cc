@@ -85,6 +85,7 @@ SidecarBuilder::SidecarBuilder(const arrow::Schema& schema) {
   const uint64_t cap = std::clamp(kDistinctBudget / std::max<uint64_t>(1, count), kMinDistinct, kMaxDistinct);
   if (schema.metadata() && schema.metadata()->Contains(std::string(kDatasetKey)))
     dataset_ = schema.metadata()->Get(std::string(kDatasetKey)).ValueOr("");
+  pairs_ = PairsAskedFor(schema);
   annotated_ = IsAnnotated(schema) || !dataset_.empty();
   for (const auto& field : schema.fields()) top_level_.push_back(AddColumn({{field->name()}}, *field, cap));
 }
@@ -97,8 +98,11 @@ size_t SidecarBuilder::AddColumn(FieldPath path, const arrow::Field& field, uint
                       .stats = ColumnStats::Make(type),
                       .spec = IndexSpec::Of(field, annotated_)});
   Column& column = columns_.back();
-  if (column.spec.MayHave(IndexKind::kInverted))
-    column.inverted = InvertedBuilder::Make(type, column.spec.Asks(IndexKind::kInverted));
+  const std::string dotted = Dotted(path);
+  column.paired =
+      std::any_of(pairs_.begin(), pairs_.end(), [&](const auto& p) { return p.first == dotted || p.second == dotted; });
+  if (column.paired || column.spec.MayHave(IndexKind::kInverted))
+    column.inverted = InvertedBuilder::Make(type, column.paired || column.spec.Asks(IndexKind::kInverted));
   if (column.spec.MayHave(IndexKind::kKey)) column.key = KeyBuilder::Make(type, column.spec.Asks(IndexKind::kKey));
   if (column.spec.Asks(IndexKind::kTrigrams)) column.trigrams = TrigramBuilder::Make(type);
   if (column.spec.Asks(IndexKind::kWords)) column.words = WordsBuilder::Make(type);
@@ -162,6 +166,7 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   for (const Column& c : columns_) index.Add({c.path}, SectionFamily::kZones, c.collector->zones().ToBytes());
   PILUM_ASSIGN_OR_RETURN(SidecarWriter header, HeaderWithBounds(stored, columns_));
 
+  AddPairs(&header, &index);
   for (Column& c : columns_) {
     AddInverted(&c, &index);
     AddNulls(&c, &index);

@@ -21,6 +21,8 @@
 
 namespace pilum {
 
+std::string Dotted(const FieldPath& path);  // its steps as people write them in dataset.toml
+
 class SidecarBuilder {
  public:
   static constexpr uint64_t kHeaderLimit = 2'000'000;   // most bytes of an .idxh
@@ -59,8 +61,9 @@ class SidecarBuilder {
     std::vector<size_t> children = {};  // of a struct
     IndexSpec spec;
     std::unique_ptr<InvertedBuilder> inverted = nullptr, members = nullptr;  // null: not to be built
-    std::unique_ptr<KeyBuilder> key = nullptr;                               // after Finish: only where a key was built
-    std::vector<uint64_t> member_hashes = {};  // of the elements, where `members` was built
+    bool paired = false;  // `inverted` is collected for a pair that was asked for, whatever becomes of it alone
+    std::unique_ptr<KeyBuilder> key = nullptr;  // after Finish: only where a key was built
+    std::vector<uint64_t> member_hashes = {};   // of the elements, where `members` was built
     PostingsBuilder nulls = {};
     std::unique_ptr<TrigramBuilder> trigrams = nullptr;
     std::unique_ptr<WordsBuilder> words = nullptr;
@@ -72,6 +75,11 @@ class SidecarBuilder {
   static uint64_t HeaderBudget(const SidecarWriter& index);  // most bytes of the .idxh beside it
   size_t AddColumn(FieldPath path, const arrow::Field& field, uint64_t cap);
   Status AppendColumn(size_t at, const arrow::Array& array);
+  // index/sidecar_pairs.cc
+  void AddPairs(SidecarWriter* header, SidecarWriter* index);
+  void AddPair(Column* a, Column* b, bool asked, SidecarWriter* header, SidecarWriter* index);
+  std::optional<std::pair<size_t, size_t>> PairThatPays() const;
+  Column* ColumnNamed(const std::string& dotted);
   void AddInverted(Column* column, SidecarWriter* index);
   void AddNulls(Column* column, SidecarWriter* index);
   void AddTrigrams(Column* column, SidecarWriter* index);
@@ -82,9 +90,11 @@ class SidecarBuilder {
   void AddFilters(SidecarWriter* header, SidecarWriter* index);
   Status AddAskedFilters(SidecarWriter* header, SidecarWriter* index);
   void Decide(const Column& column, SectionFamily family, bool built, std::string reason);
+  void Decide(std::string column, SectionFamily family, bool built, std::string reason);
 
   std::vector<Column> columns_;
   std::vector<size_t> top_level_;
+  std::vector<std::pair<std::string, std::string>> pairs_;  // asked for, as dotted paths
   std::vector<BuildDecision> decisions_;
   bool annotated_ = false;
   std::string dataset_;  // which dataset.toml chose; empty: none

@@ -90,6 +90,16 @@ const SectionEntry* SidecarReader::Find(SectionFamily family, const FieldPath* c
   return nullptr;
 }
 
+const SectionEntry* SidecarReader::FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const {
+  for (const SectionEntry& e : entries_) {
+    if (e.columns.size() != 2 || e.family != static_cast<uint16_t>(family) || e.family_version != kFamilyVersion)
+      continue;
+    if (e.state != SectionState::kPresent) continue;
+    if ((e.columns[0] == a && e.columns[1] == b) || (e.columns[0] == b && e.columns[1] == a)) return &e;
+  }
+  return nullptr;
+}
+
 bool SidecarReader::SaysInTerms(const FieldPath* column) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const SectionEntry& e) {
     return e.state == SectionState::kInTerms && (!column || (e.columns.size() == 1 && e.columns[0] == *column));

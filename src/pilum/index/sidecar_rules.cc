@@ -67,6 +67,10 @@ void SidecarBuilder::AddInverted(Column* c, SidecarWriter* index) {
   for (const bool members : {false, true}) {
     InvertedBuilder* builder = members ? c->members.get() : c->inverted.get();
     if (!builder || num_rows_ == 0) continue;
+    if (!members && c->paired && !c->spec.MayHave(IndexKind::kInverted)) {
+      c->inverted.reset();  // it was for its pairs
+      continue;
+    }
     const auto family = members ? SectionFamily::kMembers : SectionFamily::kInverted;
     const uint64_t distinct = builder->distinct();
     const bool asked = c->spec.Asks(members ? IndexKind::kMembers : IndexKind::kInverted);
@@ -279,8 +283,12 @@ Status SidecarBuilder::AddAskedFilters(SidecarWriter* header, SidecarWriter* ind
 }
 
 void SidecarBuilder::Decide(const Column& column, SectionFamily family, bool built, std::string reason) {
+  Decide(column.path.ToString(), family, built, std::move(reason));
+}
+
+void SidecarBuilder::Decide(std::string column, SectionFamily family, bool built, std::string reason) {
   decisions_.push_back(
-      {column.path.ToString(), std::string(FamilyName(static_cast<uint16_t>(family))), built, std::move(reason)});
+      {std::move(column), std::string(FamilyName(static_cast<uint16_t>(family))), built, std::move(reason)});
 }
 
 }  // namespace pilum

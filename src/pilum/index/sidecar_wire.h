@@ -21,6 +21,7 @@ inline const char* MagicOf(SidecarKind kind) {
     case SidecarKind::kIndex: return "PILUMIDX";
     case SidecarKind::kHeader: return "PILUMIDH";
     case SidecarKind::kTerms: return "PILUMTRM";
+    case SidecarKind::kSegment: return "PILUMSEG";
     default: return "PILUMSTA";
   }
 }

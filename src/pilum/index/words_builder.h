@@ -27,7 +27,7 @@ class WordsBuilder {
   SidecarWriter::Section Finish(const FieldPath& path);  // no more rows
 
  private:
-  WordsBuilder() : index_(InvertedBuilder::OfTexts(kMaxDistinct, kMaxBytes)) {}
+  WordsBuilder() : index_(InvertedBuilder::OfBytes(Domain::kText, kMaxDistinct, kMaxBytes)) {}
   std::unique_ptr<InvertedBuilder> index_;
   uint64_t rows_ = 0;
 };

@@ -315,7 +315,7 @@ TEST_F(CompactTest, TwinOutputsOfOnePlanCountOnceAndAreTakenOnce) {
   ReadContext ctx;
   auto reader = FileReader::Open(store_->OpenSource(mine, ctx).ValueOrDie(), ctx).ValueOrDie();
   auto folder = TempDir::Make().ValueOrDie();
-  const auto options = PartWriteOptions::For(*reader->schema(), FileVersion::kV2_1).file;
+  const auto options = PartWriteOptions::For(*reader->schema(), FileVersion::kV2_1, std::nullopt).file;
   auto spool = PartSpool::Make(folder->path() + "/twin", reader->schema(), *reader->schema(), options).ValueOrDie();
   auto rows = reader->Read(std::nullopt, RowSet::All(2), {}, ctx).ValueOrDie();
   while (auto batch = rows->Next().ValueOrDie()) ASSERT_TRUE(spool->Append(*batch).ok());

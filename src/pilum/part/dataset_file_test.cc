@@ -39,6 +39,12 @@ std::shared_ptr<arrow::RecordBatch> Rows(int shift = 0, const std::string& index
                                    ts.Finish().ValueOrDie(), tags.Finish().ValueOrDie()});
 }
 
+std::shared_ptr<arrow::RecordBatch> Paired(const std::shared_ptr<arrow::RecordBatch>& rows) {
+  arrow::FieldVector fields = rows->schema()->fields();
+  fields[1] = fields[1]->WithMetadata(arrow::key_value_metadata({"pilum:pair"}, {"tags\nid"}));
+  return arrow::RecordBatch::Make(arrow::schema(fields), rows->num_rows(), rows->columns());
+}
+
 class DatasetFileTest : public ::testing::Test {
  protected:
   void Write(const std::string& path, const std::string& bytes) {
@@ -98,19 +104,32 @@ TEST_F(DatasetFileTest, AnIndexThatDoesNotExistIsRefused) {
   EXPECT_NE(st.message().find("'magic'"), std::string::npos);
 }
 
+TEST_F(DatasetFileTest, PairsOfColumns) {
+  Write("d/dataset.toml", "pairs = [['group', 'id'], [\"text\", 'nothing']]\n");
+  const std::string name = Put(Rows())->parts.at(0);
+  EXPECT_EQ(Built(name), "group:pair bloom group:pairs ");
+  EXPECT_TRUE(store_->Check(ctx_).ValueOrDie().faults.empty());
+  Write("d/dataset.toml", "# nothing yet\npairs = ['group', 'id']\n");
+  EXPECT_NE(Put(Rows(1)).status().message().find("line 2: pairs of columns are wanted"), std::string::npos);
+  Write("d/dataset.toml", "pairs = [['group']]\n");
+  EXPECT_FALSE(Put(Rows(1)).ok());
+}
+
 // Sidecars of other rows under this part's name and identity: hashes are right, what they say is not.
 TEST_F(DatasetFileTest, CheckFindsEachIndexThatLies) {
-  for (const std::string index : {"inverted", "nulls", "members", "key", "time", "trigrams", "words"}) {
+  for (const std::string index : {"inverted", "nulls", "members", "key", "time", "trigrams", "words", "pairs"}) {
     SCOPED_TRACE(index);
     objects_ = ObjectStore::Memory();
     store_ = PartStore::OpenIn(objects_, "d").ValueOrDie();
-    const auto batch = Rows(0, index);
+    const bool pairs = index == "pairs";
+    const auto rows = [&](int shift) { return pairs ? Paired(Rows(shift)) : Rows(shift, index); };
+    const auto batch = rows(0);
     const std::string name = Put(batch)->parts.at(0);
     Hash128 identity;
     for (size_t i = 0; i < identity.size(); ++i)
       identity[i] = static_cast<uint8_t>(std::stoi(name.substr(2 * i, 2), nullptr, 16));
     SidecarBuilder liar(*batch->schema());
-    ASSERT_TRUE(liar.Append(*Rows(1, index)).ok());
+    ASSERT_TRUE(liar.Append(*rows(1)).ok());
     const auto files = liar.Finish(*batch->schema(), identity).ValueOrDie();
     Write("d/side/" + name + ".lance.idx", files.index);
     Write("d/side/" + name + ".lance.idxh", files.header);
@@ -141,8 +160,7 @@ TEST_F(DatasetFileTest, TermsAreBuiltLostFoundAndRemoved) {
   EXPECT_GT(bytes, 1000u);
   bool told = false;
   const auto explained = store_->ExplainBuild(ctx_).ValueOrDie();
-  for (const auto& d : explained.at(0).decisions)
-    told |= d.family == "words" && d.built && d.column == "text";
+  for (const auto& d : explained.at(0).decisions) told |= d.family == "words" && d.built && d.column == "text";
   EXPECT_TRUE(told);
 
   ASSERT_TRUE(objects_->Remove(path).ok());

@@ -8,6 +8,7 @@
 
 #include "pilum/part/batch_rows.h"
 #include "pilum/part/dataset_file.h"
+#include "pilum/part/put_order.h"
 #include "pilum/part/union_schema.h"
 
 namespace pilum {
@@ -75,13 +76,16 @@ Result<PlanDone> DoPlan(const DatasetFiles& files, const MergePlan& plan, const 
   if (done) return PlanDone{};
   PILUM_ASSIGN_OR_RETURN(auto schema, SchemaOf(inputs, WhatItStandsFor(plan, inputs)));
   PILUM_ASSIGN_OR_RETURN(auto folder, TempDir::Make());
-  const auto options = PartWriteOptions::For(*schema, FileVersion::kV2_2);
   PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files, ctx));
+  const auto options = PartWriteOptions::For(*schema, FileVersion::kV2_2, spec);
   PILUM_ASSIGN_OR_RETURN(const auto sidecar_schema, SidecarSchema(spec, schema));
   PILUM_ASSIGN_OR_RETURN(auto spool,
                          PartSpool::Make(folder->path() + "/merged.lance", schema, *sidecar_schema, options.file));
   std::vector<FieldPath> columns;
   for (const auto& field : schema->fields()) columns.push_back({{field->name()}});
+  const PutOrder order = PutOrder::OfMerged(*schema, spec);
+  std::optional<RowSorter> sorter;
+  if (!order.columns.empty()) sorter.emplace(schema, order.columns);
   BatchRows taken = NotTaken(plan);
   uint64_t expected = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -95,8 +99,13 @@ Result<PlanDone> DoPlan(const DatasetFiles& files, const MergePlan& plan, const 
       PILUM_RETURN_NOT_OK(ctx.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
       if (!batch) break;
-      PILUM_RETURN_NOT_OK(spool->Append(*batch));
+      PILUM_RETURN_NOT_OK(sorter ? sorter->Append(batch, ctx) : spool->Append(*batch));
     }
+  }
+  while (sorter) {
+    PILUM_ASSIGN_OR_RETURN(const auto batch, sorter->Next(ctx));
+    if (!batch) break;
+    PILUM_RETURN_NOT_OK(spool->Append(*batch));
   }
   PILUM_ASSIGN_OR_RETURN(const PartSpool::Made made, spool->Finish());
   if (made.rows != expected)

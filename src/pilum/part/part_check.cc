@@ -12,6 +12,7 @@
 #include "pilum/part/dataset_file.h"
 #include "pilum/part/part_spool.h"
 #include "pilum/part/part_unit.h"
+#include "pilum/sketch/value_hash.h"
 
 namespace pilum {
 namespace {
@@ -130,6 +131,8 @@ class Checker {
       if (kind == SidecarKind::kIndex)
         PILUM_RETURN_NOT_OK(CheckRows(path, **index, *truth->index, *truth->builder, column.path));
     }
+    if (kind == SidecarKind::kIndex) PILUM_RETURN_NOT_OK(CheckPairs(path, **index, *truth->index));
+    if (kind == SidecarKind::kHeader) PILUM_RETURN_NOT_OK(CheckPairFilters(path, **index, *truth->index));
     return (*index)->note().empty() ? Status::OK() : Note(Corrupt(path, "", (*index)->note()));
   }
 
@@ -210,17 +213,7 @@ class Checker {
       PILUM_ASSIGN_OR_RETURN(auto wanted, open(truth));
       if (!found || !wanted) continue;
       std::string what;
-      Status asked;
-      PILUM_RETURN_NOT_OK(wanted->ForEach(
-          [&](const Value& value, const RowSet& rows) {
-            if (!what.empty() || !asked.ok()) return;
-            auto answer = found->Rows(ValueSet::Point(value), ~uint64_t{0} >> 8, false, ctx_);
-            if (!answer.ok()) asked = answer.status();
-            if (!answer.ok() || !*answer || (*answer)->rows == rows) return;
-            what = fmt::format("value {}: its rows are not those that hold it", value.ToString());
-          },
-          ctx_));
-      PILUM_RETURN_NOT_OK(Note(asked));
+      PILUM_RETURN_NOT_OK(Note(Compare(*found, *wanted, &what)));
       if (!what.empty()) fault(what);
     }
     if (differs(SectionFamily::kKey)) PILUM_RETURN_NOT_OK(CheckKey(path, stored, rebuilt, column));
@@ -228,6 +221,59 @@ class Checker {
       PILUM_ASSIGN_OR_RETURN(auto found, stored.NullRows(column, ctx_));
       PILUM_ASSIGN_OR_RETURN(auto wanted, truth.NullRows(column, ctx_));
       if (found && wanted && *found != *wanted) fault("its NULL rows are not those of the part");
+    }
+    return Status::OK();
+  }
+
+  // `what`: the first value whose rows are not those that they should be.
+  Status Compare(const InvertedIndex& found, const InvertedIndex& wanted, std::string* what) {
+    Status asked;
+    PILUM_RETURN_NOT_OK(wanted.ForEach(
+        [&](const Value& value, const RowSet& rows) {
+          if (!what->empty() || !asked.ok()) return;
+          auto answer = found.Rows(ValueSet::Point(value), ~uint64_t{0} >> 8, false, ctx_);
+          if (!answer.ok()) asked = answer.status();
+          if (!answer.ok() || !*answer || (*answer)->rows == rows) return;
+          *what = fmt::format("value {}: its rows are not those that hold it", value.ToString());
+        },
+        ctx_));
+    return asked;
+  }
+
+  // Indexes over pairs of columns, and their filters.
+  Status CheckPairs(const std::string& path, const PartIndex& stored, const PartIndex& truth) {
+    for (const SectionEntry& entry : truth.sidecar().entries()) {
+      if (entry.columns.size() != 2 || entry.state != SectionState::kPresent) continue;
+      const FieldPath &a = entry.columns[0], &b = entry.columns[1];
+      const SectionEntry* own = stored.sidecar().FindPair(SectionFamily::kPairs, a, b);
+      if (!own || own->hash == entry.hash || own->columns[0] != a) continue;
+      bool swapped = false;
+      PILUM_ASSIGN_OR_RETURN(const auto found, stored.Pairs(a, b, &swapped, ctx_));
+      PILUM_ASSIGN_OR_RETURN(const auto wanted, truth.Pairs(a, b, &swapped, ctx_));
+      if (!found || !wanted) continue;
+      std::string what;
+      PILUM_RETURN_NOT_OK(Note(Compare(*found, *wanted, &what)));
+      if (!what.empty())
+        faults_->push_back(Corrupt(path, fmt::format("columns '{}' and '{}'", a.ToString(), b.ToString()), what));
+    }
+    return Status::OK();
+  }
+
+  Status CheckPairFilters(const std::string& path, const PartIndex& stored, const PartIndex& truth) {
+    for (const SectionEntry& entry : truth.sidecar().entries()) {
+      if (entry.columns.size() != 2 || entry.state != SectionState::kPresent) continue;
+      const FieldPath &a = entry.columns[0], &b = entry.columns[1];
+      bool swapped = false;
+      PILUM_ASSIGN_OR_RETURN(const auto filter, stored.PairBloom(a, b, &swapped, ctx_));
+      if (!filter || swapped) continue;
+      PILUM_ASSIGN_OR_RETURN(const auto wanted, truth.Pairs(a, b, &swapped, ctx_));
+      if (!wanted) continue;
+      uint64_t lost = 0;
+      PILUM_RETURN_NOT_OK(wanted->ForEach(
+          [&](const Value& key, const RowSet&) { lost += !filter->MayContain(HashValue(key, 0)); }, ctx_));
+      if (lost > 0)
+        faults_->push_back(Corrupt(path, fmt::format("columns '{}' and '{}'", a.ToString(), b.ToString()),
+                                   fmt::format("its filter loses {} of the part's pairs", lost)));
     }
     return Status::OK();
   }

@@ -46,9 +46,23 @@ const arrow::DataType* ItemOf(const arrow::DataType& type) {
   return list ? type.field(0)->type().get() : nullptr;
 }
 
+// As two questions about one column each.
+PartProbe TranslatePair(const Probe& probe, const arrow::Schema& snapshot, const arrow::Schema& part) {
+  const PartProbe a = TranslateProbe({Probe::Kind::kInSet, probe.column, probe.set}, snapshot, part);
+  const PartProbe b = TranslateProbe({Probe::Kind::kInSet, probe.second, probe.second_set}, snapshot, part);
+  for (const PartProbe* one : {&a, &b}) {
+    if (one->kind != PartProbe::Kind::kAsk) return {one->kind, probe};
+  }
+  PartProbe out{PartProbe::Kind::kAsk, probe};
+  out.probe.set = a.probe.set;
+  out.probe.second_set = b.probe.set;
+  return out;
+}
+
 }  // namespace
 
 PartProbe TranslateProbe(const Probe& probe, const arrow::Schema& snapshot, const arrow::Schema& part) {
+  if (probe.kind == Probe::Kind::kInPair) return TranslatePair(probe, snapshot, part);
   const arrow::DataType *wide = nullptr, *own = nullptr;
   if (probe.column.steps.empty() || Walk(snapshot, probe.column, &wide) != Found::kYes) return {};
   switch (Walk(part, probe.column, &own)) {

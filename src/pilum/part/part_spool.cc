@@ -69,7 +69,8 @@ Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& part, 
   return found;
 }
 
-PartWriteOptions PartWriteOptions::For(const arrow::Schema& schema, FileVersion version) {
+PartWriteOptions PartWriteOptions::For(const arrow::Schema& schema, FileVersion version,
+                                       const std::optional<DatasetSpec>& spec) {
   uint64_t leaves = 0;
   for (const auto& field : schema.fields()) leaves += CountLeaves(*field->type());
   leaves = std::max<uint64_t>(1, leaves);
@@ -77,6 +78,7 @@ PartWriteOptions PartWriteOptions::For(const arrow::Schema& schema, FileVersion 
   out.file.version = version;
   // Memory is page bytes times columns: many columns get smaller pages.
   out.file.page_bytes = std::clamp<uint64_t>((512ull << 20) / leaves, 256 << 10, 8 << 20);
+  if (spec) out.file.page_rows = spec->page_rows.value_or(0);
   out.buffered_limit = leaves * out.file.page_bytes;
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "pilum/base/hash.h"
 #include "pilum/file/file_writer.h"
+#include "pilum/index/dataset_spec.h"
 #include "pilum/index/sidecar_builder.h"
 #include "pilum/part/part_files.h"
 
@@ -18,7 +19,7 @@ namespace pilum {
 struct PartWriteOptions {
   WriteOptions file;
   uint64_t buffered_limit = 0;
-  static PartWriteOptions For(const arrow::Schema& schema, FileVersion version);
+  static PartWriteOptions For(const arrow::Schema& schema, FileVersion version, const std::optional<DatasetSpec>& spec);
 };
 
 class PartSpool {

@@ -18,6 +18,7 @@
 #include "pilum/part/part_check.h"
 #include "pilum/part/part_files.h"
 #include "pilum/part/part_writer.h"
+#include "pilum/part/put_order.h"
 #include "pilum/part/store_snapshot.h"
 #include "pilum/part/store_view.h"
 #include "pilum/part/sweep.h"
@@ -60,20 +61,30 @@ class PartStoreImpl final : public PartStore {
     PILUM_ASSIGN_OR_RETURN(const StoreView view, LoadView(files_, true, ctx));
     const auto schema = input.schema();
     PILUM_RETURN_NOT_OK(CheckInput(*schema, view.parts, options));
-    const RowsOfBatch done(view, options.batch_id);
     PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files_, ctx));
     PutOptions effective = options;  // what the caller did not choose, the dataset does
+    PILUM_ASSIGN_OR_RETURN(const PutOrder order, PutOrder::Of(*schema, options.sort, spec));
+    PILUM_ASSIGN_OR_RETURN(effective.batch_id, order.BatchId(options.batch_id, view));
+    const RowsOfBatch done(view, effective.batch_id);
     if (spec && options.target_part_bytes == PutOptions().target_part_bytes)
       effective.target_part_bytes = spec->target_part_bytes.value_or(options.target_part_bytes);
     PILUM_ASSIGN_OR_RETURN(auto sidecar_schema, SidecarSchema(spec, schema));
-    PartWriter writer(files_, schema, std::move(sidecar_schema), effective,
+    PartWriter writer(files_, schema, std::move(sidecar_schema), effective, spec, order.day_of,
                       [&](const std::string& name) { return view.StandsInFor(name); });
     PutResult skipped;
     uint64_t row = 0;
+    std::unique_ptr<RowSorter> sorter;
+    if (!order.columns.empty()) {
+      PILUM_ASSIGN_OR_RETURN(sorter, SortAll(input, order.columns, ctx));
+    }
     while (true) {
       PILUM_RETURN_NOT_OK(ctx.Check());
       std::shared_ptr<arrow::RecordBatch> batch;
-      PILUM_RETURN_NOT_OK(input.ReadNext(&batch));
+      if (sorter) {
+        PILUM_ASSIGN_OR_RETURN(batch, sorter->Next(ctx));
+      } else {
+        PILUM_RETURN_NOT_OK(input.ReadNext(&batch));
+      }
       if (!batch) break;
       const auto n = static_cast<uint64_t>(batch->num_rows());
       const RowSet fresh = RowSet::Range(row, row + n).Minus(done.rows);

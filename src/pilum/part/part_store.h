@@ -24,6 +24,9 @@ struct PutOptions {
   bool new_schema = false;                  // allow what a query would refuse (a clashing column type)
   uint64_t target_part_bytes = 1ull << 30;  // a part rolls at about this many bytes of Lance file
   FileVersion version = FileVersion::kV2_2;
+  // Rows are ordered by these columns (dotted paths; `time` and `owner`: those that dataset.toml names so) before they are cut
+  // into parts, within bounded memory (part/row_sorter.h). By a time first, parts are cut where a day ends, in UTC.
+  std::vector<std::string> sort;
 };
 
 struct PutResult {

@@ -11,6 +11,7 @@
 #include "pilum/file/schema_wire.h"
 #include "pilum/part/part_probe.h"
 #include "pilum/part/widen.h"
+#include "pilum/part/word_segments.h"
 #include "pilum/source/field_path.h"
 #include "pilum/values/value_builder.h"
 
@@ -175,11 +176,13 @@ Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, boo
   return part;
 }
 
-PartUnit::PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index)
+PartUnit::PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index,
+                   std::shared_ptr<WordSegments> segments)
     : files_(std::move(files)),
       part_(std::move(part)),
       snapshot_schema_(std::move(snapshot_schema)),
       use_index_(use_index),
+      segments_(std::move(segments)),
       reader_(part_.reader) {}
 
 Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
@@ -188,7 +191,9 @@ Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
   if (own.kind == PartProbe::Kind::kAllNull) return probe.kind == Probe::Kind::kIsNull;
   if (own.kind == PartProbe::Kind::kUnknown || !part_.header) return true;
   PILUM_ASSIGN_OR_RETURN(Candidates found, part_.header->Answer(own.probe, ctx));
-  return !found.possible.empty();
+  if (found.possible.empty()) return false;
+  if (own.probe.kind != Probe::Kind::kHasWords || !segments_) return true;
+  return segments_->MayHold(part_.identity, own.probe.column, own.probe.needles, ctx);
 }
 
 Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const {

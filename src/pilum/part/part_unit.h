@@ -12,6 +12,8 @@
 
 namespace pilum {
 
+class WordSegments;
+
 // What is known of a part before its rows are read: from the prune header, or from the file's tail.
 struct LoadedPart {
   PartFile file;
@@ -31,7 +33,9 @@ Result<LoadedPart> LoadPart(const DatasetFiles& files, const PartFile& file, boo
 
 class PartUnit final : public Unit {
  public:
-  PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index);
+  // `segments`: of the dataset; null: not asked.
+  PartUnit(DatasetFiles files, LoadedPart part, std::shared_ptr<arrow::Schema> snapshot_schema, bool use_index,
+           std::shared_ptr<WordSegments> segments = nullptr);
 
   const std::string& name() const override { return part_.file.name; }
   uint64_t num_rows() const override { return part_.num_rows; }
@@ -58,6 +62,7 @@ class PartUnit final : public Unit {
   const LoadedPart part_;
   const std::shared_ptr<arrow::Schema> snapshot_schema_;
   const bool use_index_;
+  const std::shared_ptr<WordSegments> segments_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const FileReader> reader_;
   mutable bool reader_verifies_ = true;  // it was opened with its checksums

@@ -7,7 +7,9 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/part/logical_size.h"
+#include "pilum/part/sort_key.h"
 #include "pilum/part/union_schema.h"
+#include "pilum/source/field_path.h"
 
 namespace pilum {
 struct PartWriter::Open {
@@ -15,16 +17,19 @@ struct PartWriter::Open {
   uint64_t first_row = 0, rows = 0;
   uint64_t bytes = 0;      // logical, of all rows
   uint64_t undecided = 0;  // logical, since rolling was last considered
+  bool half_full = false;  // then
 };
 
 PartWriter::PartWriter(DatasetFiles files, std::shared_ptr<arrow::Schema> schema,
                        std::shared_ptr<arrow::Schema> sidecar_schema, const PutOptions& options,
+                       const std::optional<DatasetSpec>& spec, std::optional<FieldPath> day_of,
                        std::function<bool(const std::string&)> stood_for)
     : files_(std::move(files)),
       schema_(schema->WithMetadata(WithoutStoreKeys(schema->metadata()))),
       sidecar_schema_(std::move(sidecar_schema)),
       options_(options),
-      write_options_(PartWriteOptions::For(*schema_, options.version)),
+      write_options_(PartWriteOptions::For(*schema_, options.version, spec)),
+      day_of_(std::move(day_of)),
       stood_for_(std::move(stood_for)) {
   decision_bytes_ = std::clamp<uint64_t>(options.target_part_bytes / 16, 1, 16 << 20);
 }
@@ -65,17 +70,41 @@ int64_t PartWriter::RowsToDecision(const arrow::RecordBatch& batch, int64_t begi
 }
 
 // What is written, and at most what can still be held back. Both depend on the rows alone.
-bool PartWriter::ShouldRoll() const {
-  return open_->spool->bytes_written() + std::min(open_->bytes, write_options_.buffered_limit) >=
-         options_.target_part_bytes;
+bool PartWriter::IsFull(uint64_t of_bytes) const {
+  return open_->spool->bytes_written() + std::min(open_->bytes, write_options_.buffered_limit) >= of_bytes;
+}
+
+// How many of `n` rows from `begin` on are of the day that was written last; 0 where another begins at once.
+int64_t PartWriter::RowsToDayEnd(const std::vector<int64_t>& days, int64_t begin, int64_t n) {
+  int64_t same = 0;
+  for (; same < n; ++same) {
+    const int64_t day = days[static_cast<size_t>(begin + same)];
+    if (last_day_ && day != *last_day_) break;
+    last_day_ = day;
+  }
+  return same;
 }
 
 Status PartWriter::Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint64_t first_row, ReadContext& ctx) {
   if (open_ && open_->first_row + open_->rows != first_row) PILUM_RETURN_NOT_OK(ClosePart(ctx));
+  std::vector<int64_t> days;
+  if (day_of_) {
+    PILUM_ASSIGN_OR_RETURN(const auto times, ArrayAt(*batch, *day_of_, ctx.memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(days, DaysOf(*times));
+  }
   for (int64_t at = 0; at < batch->num_rows();) {
     PILUM_RETURN_NOT_OK(ctx.Check());
     if (!open_) PILUM_RETURN_NOT_OK(OpenPart(first_row + static_cast<uint64_t>(at)));
-    const int64_t n = RowsToDecision(*batch, at);
+    int64_t n = RowsToDecision(*batch, at);
+    if (day_of_) {
+      const int64_t same = RowsToDayEnd(days, at, n);
+      if (same == 0) {  // a day ended, and so may the part, once it has half of its size
+        last_day_.reset();
+        if (open_->half_full) PILUM_RETURN_NOT_OK(ClosePart(ctx));
+        continue;
+      }
+      n = same;
+    }
     const uint64_t bytes = LogicalSize(*batch, at, n);
     const auto rows = batch->Slice(at, n);
     PILUM_RETURN_NOT_OK(open_->spool->Append(*rows));
@@ -85,7 +114,8 @@ Status PartWriter::Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint
     open_->undecided += bytes;
     if (open_->undecided < decision_bytes_) continue;
     open_->undecided = 0;
-    if (ShouldRoll()) PILUM_RETURN_NOT_OK(ClosePart(ctx));
+    open_->half_full = IsFull(options_.target_part_bytes / 2);
+    if (IsFull(options_.target_part_bytes)) PILUM_RETURN_NOT_OK(ClosePart(ctx));
   }
   return Status::OK();
 }

@@ -4,6 +4,7 @@
 
 #include "pilum/part/masked_unit.h"
 #include "pilum/part/widen.h"
+#include "pilum/part/word_segments.h"
 
 namespace pilum {
 namespace {
@@ -12,10 +13,13 @@ class StoreSnapshot final : public Snapshot {
  public:
   StoreSnapshot(const DatasetFiles& files, StoreView view, UnionSchema schema, bool use_index)
       : files_(files), union_(std::move(schema)), use_index_(use_index) {
+    std::shared_ptr<WordSegments> segments;
+    if (use_index && view.parts.size() >= WordSegments::kFewParts) segments = std::make_shared<WordSegments>(files);
     units_.reserve(view.parts.size());
     for (LoadedPart& part : view.parts) {
       auto counted = std::move(part.counted);
-      std::shared_ptr<const Unit> unit = std::make_shared<PartUnit>(files, std::move(part), union_.schema, use_index);
+      std::shared_ptr<const Unit> unit =
+          std::make_shared<PartUnit>(files, std::move(part), union_.schema, use_index, segments);
       if (counted) unit = MakeMaskedUnit(std::move(unit), std::move(*counted));
       units_.push_back(std::move(unit));
     }

@@ -163,12 +163,14 @@ class PyPartStore {
   }
 
   nb::dict Put(nb::handle schema, nb::handle batches, const std::string& batch_id, bool new_schema,
-               std::optional<uint64_t> target_part_bytes, const std::string& version) {
+               std::optional<uint64_t> target_part_bytes, const std::string& version,
+               const std::vector<std::string>& sort) {
     PutOptions options;
     options.batch_id = batch_id;
     options.new_schema = new_schema;
     if (target_part_bytes) options.target_part_bytes = *target_part_bytes;
     options.version = Unwrap(ParseVersion(version));
+    options.sort = sort;
     auto reader = ReaderFromPython(schema, batches);
     PutResult done = Run([&](ReadContext& ctx) { return store_->Put(*reader, options, ctx); });
     nb::dict out;
@@ -329,7 +331,7 @@ void BindStore(nb::module_& m) {
       .def("snapshot", &PyPartStore::OpenSnapshot, nb::arg("use_index") = true)
       .def("schema", &PyPartStore::Schema)
       .def("put", &PyPartStore::Put, nb::arg("schema").none(), nb::arg("batches"), nb::arg("batch_id"),
-           nb::arg("new_schema"), nb::arg("target_part_bytes").none(), nb::arg("version"))
+           nb::arg("new_schema"), nb::arg("target_part_bytes").none(), nb::arg("version"), nb::arg("sort"))
       .def("parts", &PyPartStore::Parts)
       .def("compact", &PyPartStore::Compact, nb::arg("target_rows").none(), nb::arg("target_bytes").none(),
            nb::arg("all"))

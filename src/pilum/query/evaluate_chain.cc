@@ -116,6 +116,27 @@ class ChainBool : public BoolExpr {
   std::vector<uint32_t> as_written_;
 };
 
+// Children that name values of one column each, two by two. Of many the first ones.
+void AddPairs(const std::vector<BoolPtr>& children, Node* node) {
+  constexpr size_t kMost = 5, kMostValues = 16;
+  std::vector<size_t> named;
+  for (size_t i = 0; i < children.size() && named.size() < kMost; ++i) {
+    const auto& probe = children[i]->node()->probe;
+    if (!children[i]->set() || !probe || probe->kind != Probe::Kind::kInSet || !probe->exact) continue;
+    if (probe->set.intervals().size() > kMostValues || !probe->set.AsPoints() || probe->set.empty()) continue;
+    named.push_back(i);
+  }
+  for (size_t i = 0; i < named.size(); ++i) {
+    for (size_t j = i + 1; j < named.size(); ++j) {
+      const Probe &a = *children[named[i]]->node()->probe, &b = *children[named[j]]->node()->probe;
+      Probe both{Probe::Kind::kInPair, a.column, a.set};
+      both.second = b.column;
+      both.second_set = b.set;
+      node->pairs.push_back({std::move(both), named[i], named[j]});
+    }
+  }
+}
+
 std::shared_ptr<const Node> ChainNode(bool is_and, const std::vector<BoolPtr>& children) {
   auto node = std::make_shared<Node>();
   node->kind = is_and ? Node::Kind::kAnd : Node::Kind::kOr;
@@ -128,6 +149,7 @@ std::shared_ptr<const Node> ChainNode(bool is_and, const std::vector<BoolPtr>& c
   }
   if (shown > 20) node->text += fmt::format(" … ({} in all)", children.size());
   node->text = "(" + node->text + ")";
+  if (is_and) AddPairs(children, node.get());
   return node;
 }
 

@@ -625,6 +625,11 @@ TEST(Probes, ComparisonsOfOneColumnAreExactSets) {
   EXPECT_EQ(ProbeOf(bind("contains_tokens(s, 'A')"))->ToString(), "s has the words 'a' (inexact)");
   EXPECT_EQ(bind("s LIKE '%on A b, cd%'")->root().more_probes.at(0).ToString(),
             "s has the words 'a' and 'b' (inexact)");
+  const auto pair = bind("i = 1 AND s IN ('a', 'b') AND i < 5 AND st.a > 3");
+  ASSERT_EQ(pair->root().pairs.size(), 1u);
+  EXPECT_EQ(pair->root().pairs[0].probe.ToString(), "i in {1} and s in {'a', 'b'}");
+  EXPECT_EQ(bind("i = 1 AND s = 'a' AND st.a = 2")->root().pairs.size(), 3u);
+  EXPECT_EQ(bind("i = 1 OR s = 'a'")->root().pairs.size(), 0u);
   EXPECT_EQ(ProbeOf(bind("array_has(l, 3)"))->ToString(), "l has an element in {3}");
   EXPECT_TRUE(ProbeOf(bind("array_has_any(l, [3, 5])"))->exact);
   EXPECT_FALSE(ProbeOf(bind("array_has_all(l, [3, 5])"))->exact);

@@ -25,8 +25,12 @@ struct Narrower {
       }
       case Node::Kind::kAnd: {
         Candidates all = All();
-        for (const auto& child : node.children) {
-          PILUM_ASSIGN_OR_RETURN(auto c, Fold(*child, only_true));
+        std::vector<bool> answered(node.children.size(), false);
+        PILUM_RETURN_NOT_OK(AskPairs(node, only_true, &all, &answered));
+        for (size_t i = 0; i < node.children.size(); ++i) {
+          if (all.possible.empty() && only_true) break;
+          if (answered[i]) continue;
+          PILUM_ASSIGN_OR_RETURN(auto c, Fold(*node.children[i], only_true));
           all = Candidates::And(all, c);
           if (all.possible.empty() && (only_true || all.maybe_null.empty())) break;
         }
@@ -44,6 +48,25 @@ struct Narrower {
       case Node::Kind::kLeaf: return Leaf(node);
     }
     return Candidates::Unknown(unit.num_rows());
+  }
+
+  // An index over two columns knows the rows of both children at once. Where only TRUE rows are asked for and it knows them
+  // for certain, those two need not be asked.
+  Status AskPairs(const Node& node, bool only_true, Candidates* all, std::vector<bool>* answered) const {
+    if (!use_index || !only_true) return Status::OK();  // it does not know which of the other rows are NULL
+    for (const Node::Pair& pair : node.pairs) {
+      if ((*answered)[pair.first] && (*answered)[pair.second]) continue;
+      PILUM_ASSIGN_OR_RETURN(const Candidates c, Ask(pair.probe));
+      if (c.certain == c.possible) {
+        *all = Candidates::And(*all, c);
+        (*answered)[pair.first] = (*answered)[pair.second] = true;
+      } else {
+        all->possible = all->possible.Intersect(c.possible);
+        all->certain = all->certain.Intersect(c.possible);
+      }
+      if (all->possible.empty()) break;
+    }
+    return Status::OK();
   }
 
   Result<Candidates> Leaf(const Node& node) const {

@@ -28,9 +28,15 @@ class BoundPredicate {
     std::optional<bool> constant;    // kConst: TRUE, FALSE, or NULL (nullopt)
     std::optional<Probe> probe;      // kLeaf: nullopt = only recheck can tell
     std::vector<Probe> more_probes;  // kLeaf: further ones, none exact; TRUE implies every one
-    std::string text;                // for --explain
-    double cost = 1;                 // to evaluate, about nanoseconds a row (query/selectivity.h)
-    double guess = 1.0 / 3;          // kLeaf: the share of rows that are TRUE, where nothing is known of the column
+    // kAnd: probes of kind kInPair that TRUE implies, each the same as two of the children together.
+    struct Pair {
+      Probe probe;
+      size_t first, second;  // which children
+    };
+    std::vector<Pair> pairs;
+    std::string text;        // for --explain
+    double cost = 1;         // to evaluate, about nanoseconds a row (query/selectivity.h)
+    double guess = 1.0 / 3;  // kLeaf: the share of rows that are TRUE, where nothing is known of the column
   };
 
   virtual ~BoundPredicate() = default;

@@ -16,7 +16,7 @@ struct Pruner {
     switch (node.kind) {
       case Node::Kind::kConst: return node.constant == wanted;
       case Node::Kind::kNot: return May(*node.children.at(0), !wanted);
-      case Node::Kind::kAnd: return wanted ? All(node, wanted) : Any(node, wanted);
+      case Node::Kind::kAnd: return wanted ? AllTrue(node) : Any(node, wanted);
       case Node::Kind::kOr: return wanted ? Any(node, wanted) : All(node, wanted);
       case Node::Kind::kLeaf: return MayLeaf(node, wanted);
     }
@@ -27,6 +27,16 @@ struct Pruner {
     for (const auto& child : node.children) {
       PILUM_ASSIGN_OR_RETURN(bool may, May(*child, wanted));
       if (!may) return false;
+    }
+    return true;
+  }
+
+  Result<bool> AllTrue(const Node& node) const {
+    PILUM_ASSIGN_OR_RETURN(const bool may, All(node, true));
+    if (!may || !use_index) return may;
+    for (const Node::Pair& pair : node.pairs) {
+      PILUM_ASSIGN_OR_RETURN(const bool both, unit.MayMatch(pair.probe, ctx));
+      if (!both) return false;
     }
     return true;
   }

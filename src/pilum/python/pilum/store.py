@@ -273,6 +273,7 @@ class Store:
         target_part_bytes: Optional[int] = None,
         *,
         version: Optional[str] = None,
+        sort: Union[str, Sequence[str], None] = None,
     ) -> PutResult:
         """Writes rows as one or more parts with their sidecars; durable once it returns.
 
@@ -292,10 +293,14 @@ class Store:
             A part rolls at about this many bytes (1 GiB).
         version:
             Lance file version of new parts, "2.1" or "2.2" (the default).
+        sort:
+            Order the rows by these columns first ("time", "owner": those that dataset.toml names), within bounded memory; by a
+            time, parts end where a day ends. A batch put again needs the same.
         """
         schema, batches = _batches(data)
         done = self._native.put(
-            schema, batches, batch_id or "", new_schema, target_part_bytes, version or "2.2"
+            schema, batches, batch_id or "", new_schema, target_part_bytes, version or "2.2",
+            [sort] if isinstance(sort, str) else list(sort or []),
         )
         self._snapshot = None
         return PutResult(**done)
