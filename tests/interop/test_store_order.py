@@ -36,14 +36,9 @@ def test_parts_end_with_a_day(tmp_path):
     (path / "dataset.toml").write_text('time = "ts"\nowner = "user"\n')
     s = pilum.store.open(path)
     assert s.put(events(20_000), sort="time", target_part_bytes=100_000).new_parts > 2
-    days = [
-        {d.as_py().date() for d in s.query(f"SELECT ts FROM t WHERE ts >= TIMESTAMP '2024-01-{d:02}' AND ts < TIMESTAMP '2024-01-{d + 1:02}'").to_table()["ts"]}
-        for d in range(1, 11)
-    ]
-    assert all(len(d) == 1 for d in days)
     spans = []
     for part in (path / "parts").glob("*.lance"):
-        ts = pilum.LanceFileReader(part).read_all().to_table()["ts"].to_pylist()
+        ts = pilum.file.LanceFileReader(str(part)).read_all().to_table()["ts"].to_pylist()
         assert ts == sorted(ts)
         spans.append((ts[0].date(), ts[-1].date()))
     spans.sort()
