@@ -135,6 +135,21 @@ TEST(MiniBlockPage, FlatInt32OfTheFormatPage) {
   EXPECT_EQ(s.stats->decoded().at("a"), 4u);
 }
 
+// Only the last chunk may leave its number of values to be what is left.
+TEST(MiniBlockPage, EachChunkSaysItsNumberOfValues) {
+  auto page = [](std::string words) {
+    Sample s = Int32Page();
+    s.layout.num_items = s.length = 5;
+    s.buffers = {std::move(words), Hex("0000 0800 fefefefe 01000000 02000000  0000 0800 fefefefe 03000000 04000000"
+                                       "0000 0400 fefefefe 05000000 fefefefe")};
+    return s;
+  };
+  ExpectJson(page(Hex("1100 1100 1000")).ReadAll(), "[1, 2, 3, 4, 5]");
+  const Status st = page(Hex("1100 1000 1000")).ReadAll().status();
+  EXPECT_EQ(KindOf(st), ErrorKind::kCorrupt);
+  EXPECT_NE(st.message().find("chunk 1 of 3 does not say its number of values"), std::string::npos) << st;
+}
+
 TEST(MiniBlockPage, NullsIn21And22) {
   for (bool large : {false, true}) {
     Sample s = Int32Page();

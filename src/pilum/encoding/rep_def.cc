@@ -49,12 +49,14 @@ Status AddLayer(LevelPlan* plan, LevelLayer::Kind kind, RepDefLayer page_layer) 
 }  // namespace
 
 Result<LevelPlan> MakeLevelPlan(const LeafColumn& column, const std::vector<RepDefLayer>& stored) {
-  std::vector<RepDefLayer> layers = stored;
+  std::vector<RepDefLayer> padded;
   // An empty struct's page has one layer however deep it lies: it is written only where nothing on the way is null.
-  if (layers.size() == 1 && column.leaf->type()->id() == arrow::Type::STRUCT &&
+  if (stored.size() == 1 && column.leaf->type()->id() == arrow::Type::STRUCT &&
       column.leaf->type()->num_fields() == 0 && column.num_list_layers() == 0) {
-    layers.resize(column.layers.size() + 1, RepDefLayer::kAllValidItem);
+    padded = stored;
+    padded.resize(column.layers.size() + 1, RepDefLayer::kAllValidItem);
   }
+  const std::vector<RepDefLayer>& layers = padded.empty() ? stored : padded;
   if (layers.size() != column.layers.size() + 1) {
     return BadBytes("{} layers, where the column has {}", layers.size(), column.layers.size() + 1);
   }

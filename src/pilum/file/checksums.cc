@@ -164,7 +164,7 @@ Status Checksums::AddSegment(uint64_t segment, std::string_view bytes) const {
     return Bad(fmt::format("checksums: those of blocks at offset {} are damaged", SegmentAt(segment).offset));
   const uint64_t blocks = bytes.size() / 4;
   auto made = std::make_unique<Segment>();
-  made->sums = std::make_unique<uint32_t[]>(blocks);
+  made->sums = std::make_unique_for_overwrite<uint32_t[]>(blocks);
   std::memcpy(made->sums.get(), bytes.data(), bytes.size());
   made->agreed = std::make_unique<std::atomic<uint64_t>[]>(CeilDiv(blocks, kWordBits));
   loaded_[segment].store(made.get(), std::memory_order_release);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <arrow/util/small_vector.h>
+
 #include "lance_file.pb.h"
 #include "pilum/encoding/v2_0/descriptor.h"
 #include "pilum/file/wire_fields.h"
@@ -17,10 +19,6 @@ Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(w
 // Offsets and sizes, as a page or a column lists them.
 class BufferLists {
  public:
-  BufferLists() {
-    offsets_.reserve(kUsual);
-    sizes_.reserve(kUsual);
-  }
   // Is it field `offsets` or the one after it? Then it is taken.
   bool Take(const WireFields& field, uint32_t offsets) {
     if (field.number() != offsets && field.number() != offsets + 1) return false;
@@ -41,8 +39,8 @@ class BufferLists {
   }
 
  private:
-  static constexpr size_t kUsual = 4;  // buffers of a page
-  std::vector<uint64_t> offsets_, sizes_;
+  static constexpr size_t kUsual = 4;  // buffers of a page, at most, if it is like most
+  arrow::internal::SmallVector<uint64_t, kUsual> offsets_, sizes_;
   bool ok_ = true;
 };
 

@@ -207,6 +207,10 @@ Result<std::vector<BufferPtr>> ByteSource::ReadRanges(std::span<const ByteRange>
     PILUM_ASSIGN_OR_RETURN(BufferPtr whole, AllocateReadBuffer(f.range.size, ctx.memory_pool()));
     AddRequests(f.range, whole->mutable_data(), cost.most, &requests);
     for (size_t i : f.members) {
+      if (ranges[i] == f.range) {
+        out[i] = whole;
+        continue;
+      }
       out[i] = arrow::SliceBuffer(whole, static_cast<int64_t>(ranges[i].offset - f.range.offset),
                                   static_cast<int64_t>(ranges[i].size));
     }

@@ -43,18 +43,23 @@ Status MiniBlockPage::FillTable(Bytes words, ChunkTable* t) const {
   const uint64_t n = t->size();
   uint64_t *offsets = t->offset.data(), *values = t->value.data();  // local: no store can change where they point
   const uint8_t* in = words.data();
-  uint64_t offset = 0, value = 0, silent = n;
+  uint64_t offset = 0, value = 0, silent = 0;  // how many do not say their number of values
   for (uint64_t i = 0; i < n; ++i) {
     offsets[i] = offset;
     values[i] = value;
     const uint64_t word = LoadLE<Word>(in + i * sizeof(Word)), log = word & 15;
-    if (log == 0) silent = std::min(silent, i);
+    silent += log == 0;
     offset += ((word >> 4) + 1) * 8;
     value += uint64_t{1} << log;
   }
   t->offset[n] = offset;
   t->value[n] = layout().num_items;
-  if (silent + 1 < n) return BadBytes("chunk {} of {} does not say its number of values", silent, n);
+  auto is_silent = [&](uint64_t i) { return (LoadLE<Word>(in + i * sizeof(Word)) & 15) == 0; };
+  if (silent > (n > 0 && is_silent(n - 1) ? 1u : 0u)) {
+    uint64_t first = 0;
+    while (first + 1 < n && !is_silent(first)) ++first;
+    return BadBytes("chunk {} of {} does not say its number of values", first, n);
+  }
   const uint64_t before = n ? t->value[n - 1] : 0;
   if (n > 0 && (before > t->value[n] || t->value[n] - before > kMaxChunkValues)) {
     return BadBytes("the chunks before the last hold {} of {} items", before, t->value[n]);
