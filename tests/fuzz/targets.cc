@@ -273,6 +273,7 @@ std::vector<Target> MakeTargets() {
   for (const auto& [name, kind] : arrays) {
     add("v2_0_" + name, [kind = kind](const PageInput& in) { return Page20(in, kind); });
   }
+  for (Target& target : TableTargets()) out.push_back(std::move(target));
   return out;
 }
 

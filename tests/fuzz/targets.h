@@ -17,5 +17,6 @@ struct Target {
 };
 
 const std::vector<Target>& Targets();
+std::vector<Target> TableTargets();  // those of table_targets.cc, which are among them
 
 }  // namespace pilum::fuzz

@@ -1,4 +1,4 @@
-// pilum query: one SELECT or one predicate over a part store's dataset or a Lance file.
+// pilum query: one SELECT or one predicate over a part store's dataset, a Lance table or a Lance file.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pilum/cli/common.h"
+#include "pilum/cli/open_table.h"
 #include "pilum/cli/output.h"
 #include "pilum/cli/params.h"
 #include "pilum/cli/progress.h"
@@ -28,6 +29,7 @@ struct QueryArgs {
   bool explain = false, no_index = false;
   std::optional<uint64_t> limit;
   double timeout = kDefaultTimeout;
+  VersionOptions version;
   OutputOptions output;
   RunOptions run;
 };
@@ -42,16 +44,21 @@ bool IsFolder(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+Result<std::shared_ptr<const Snapshot>> OpenTableSource(const QueryArgs& args, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto table, OpenTable(args.source, args.version, ctx));
+  return table->OpenSnapshot(std::nullopt, ctx);
+}
+
 Result<std::shared_ptr<const Snapshot>> OpenQuerySource(const QueryArgs& args, ReadContext& ctx) {
-  // What is at the other end of a URI is not looked up: its name says which it is.
-  if (args.source.find("://") == std::string::npos ? IsFile(args.source) : args.source.ends_with(".lance")) {
-    PILUM_ASSIGN_OR_RETURN(auto source, OpenFileOrObject(args.source, ctx));
-    return OpenFileSnapshot(std::move(source), ctx);
-  }
-  if (IsFolder(args.source + "/_versions")) {
-    return Unsupported(
-        "{}: a Lance table; only single Lance files and part stores are queried, so name one of the files in its data/",
-        args.source);
+  const bool wants_version = !args.version.version.empty() || !args.version.branch.empty();
+  if (wants_version || IsTableFolder(args.source)) return OpenTableSource(args, ctx);
+  // At the other end of a URI a name that ends in .lance is a file or, where there is none, a table.
+  const bool remote = args.source.find("://") != std::string::npos;
+  if (remote ? args.source.ends_with(".lance") : IsFile(args.source)) {
+    auto source = OpenFileOrObject(args.source, ctx);
+    if (!source.ok() && remote && KindOf(source.status()) == ErrorKind::kNotFound) return OpenTableSource(args, ctx);
+    PILUM_RETURN_NOT_OK(source.status());
+    return OpenFileSnapshot(std::move(*source), ctx);
   }
   if (args.source.find("://") == std::string::npos && !IsFolder(args.source)) {
     return NotFoundError("{}: no such file or dataset", args.source);
@@ -148,15 +155,19 @@ Result<int> Query(const QueryArgs& args) {
 
 void AddQueryCommand(CLI::App& app, Action* action) {
   auto args = std::make_shared<QueryArgs>();
-  CLI::App* query = app.add_subcommand("query", "A SELECT, or a predicate alone, over a dataset or a Lance file");
+  CLI::App* query =
+      app.add_subcommand("query", "A SELECT, or a predicate alone, over a dataset, a Lance table or a Lance file");
   query->footer(
       "Examples:\n"
       "  pilum query lake/flights \"SELECT carrier, dep_delay FROM t WHERE month = 2 AND dep_delay > 600 LIMIT 10\"\n"
       "  pilum query lake/flights \"SELECT carrier, COUNT(*) AS n, AVG(dep_delay) FROM t GROUP BY carrier ORDER BY n "
       "DESC\"\n"
       "  pilum query flights.lance 'tailnum = ?' --param N14228 --format jsonl\n"
+      "  pilum query flights.lance \"SELECT _rowid, * FROM t WHERE month = 2\" --version 7\n"
       "  pilum query lake/flights \"origin = :o AND day = :d\" --param o=JFK --param d:int=7 --explain");
-  query->add_option("source", args->source, "STORE/DATASET, or a Lance file")->required()->type_name("SOURCE");
+  query->add_option("source", args->source, "STORE/DATASET, a Lance table, or a Lance file")
+      ->required()
+      ->type_name("SOURCE");
   query
       ->add_option("sql", args->sql,
                    "SELECT … [FROM t] [WHERE …] [GROUP BY …] [HAVING …] [ORDER BY …] [LIMIT n], or a predicate")
@@ -180,6 +191,7 @@ void AddQueryCommand(CLI::App& app, Action* action) {
       ->type_name("SECONDS")
       ->check(Seconds());
   query->add_option("--stats", args->stats, "json: one line of counts on standard error at the end")->type_name("json");
+  AddVersionOptions(*query, &args->version);
   AddOutputOptions(*query, &args->output);
   AddRunOptions(*query, &args->run);
   query->callback([=] { *action = [=] { return Query(*args); }; });

@@ -44,6 +44,7 @@ int ExitCodeOf(const Status& status);
 using Action = std::function<Result<int>()>;
 void AddFileCommands(CLI::App& app, Action* action);
 void AddStoreCommands(CLI::App& app, Action* action);
+void AddTableCommands(CLI::App& app, Action* action);
 void AddQueryCommand(CLI::App& app, Action* action);
 void AddCompletionCommand(CLI::App& app, Action* action);
 std::string CompletionScript(const CLI::App& app, std::string_view shell);

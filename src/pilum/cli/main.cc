@@ -84,7 +84,7 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a write then says EPIPE, and we end quietly
-  CLI::App app("Pilum: reads, writes and queries Lance files and part stores", "pilum");
+  CLI::App app("Pilum: reads, writes and queries Lance files and part stores, reads Lance tables", "pilum");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
   app.footer(
@@ -95,6 +95,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddFileCommands(app, &action);
   AddStoreCommands(app, &action);
+  AddTableCommands(app, &action);
   AddQueryCommand(app, &action);
   AddCompletionCommand(app, &action);
   try {

@@ -261,10 +261,7 @@ Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(Stream* stream) {
   }
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
+Result<std::shared_ptr<const FileReader>> OpenReader(std::shared_ptr<const ByteSource> source, FileMetadata meta) {
   FileInfo info;
   info.version = meta.version;
   info.file_size = source->size();
@@ -282,6 +279,44 @@ Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const
   if (!st.ok()) return WithContext(file->source->name(), st);
   info.num_rows = file->num_rows;
   return std::make_shared<Reader>(std::move(file), info, std::move(meta.global_buffers));
+}
+
+// Leaves of the metadata just the columns of the view, in its order.
+Status TakeView(const FileView& view, FileMetadata* meta) {
+  const bool every_field = meta->version == FileVersion::kV2_0;
+  if (every_field != view.every_field) {
+    return MakeError(ErrorKind::kCorrupt,
+                     fmt::format("it is a file of version {}, its table says {}", every_field ? "2.0" : "2.1 or later",
+                                 view.every_field ? "2.0" : "2.1 or later"));
+  }
+  std::vector<std::vector<StoredPage>> columns;
+  std::vector<bool> taken(meta->columns.size());
+  for (const uint32_t i : view.columns) {
+    if (i >= taken.size() || taken[i]) {
+      return MakeError(ErrorKind::kCorrupt, fmt::format("its table names its column {}{}; it has {}", i,
+                                                        i < taken.size() ? " for two fields" : "", taken.size()));
+    }
+    taken[i] = true;
+    columns.push_back(std::move(meta->columns[i]));
+  }
+  meta->columns = std::move(columns);
+  meta->schema.schema = view.schema;
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
+  return OpenReader(std::move(source), std::move(meta));
+}
+
+Result<std::shared_ptr<const FileReader>> FileReader::OpenView(std::shared_ptr<const ByteSource> source,
+                                                               const FileView& view, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
+  Status st = TakeView(view, &meta);
+  if (!st.ok()) return WithContext(source->name(), st);
+  return OpenReader(std::move(source), std::move(meta));
 }
 
 Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,

@@ -56,6 +56,16 @@ struct FileInfo {
   bool checksums = false;                 // it has some, and they are looked at (ReadContext::verify)
 };
 
+// A file seen through a schema of somebody else's, a table's: its columns under the fields that they are there. What the
+// file calls them itself is not looked at.
+struct FileView {
+  std::shared_ptr<arrow::Schema> schema;
+  // Of each column that `schema` has, depth first, its number in the file; no two the same. From 2.1 on those are its
+  // leaf columns, in a file of 2.0 all its structs, lists and leaves.
+  std::vector<uint32_t> columns;
+  bool every_field = false;  // `columns` is as for 2.0
+};
+
 class FileReader : public std::enable_shared_from_this<FileReader> {
  public:
   // Reads the tail (one request of up to 64 KiB, or as ReadCost says; a second if the metadata is larger) and nothing else; validates
@@ -63,6 +73,9 @@ class FileReader : public std::enable_shared_from_this<FileReader> {
   // Check looks at it). kUnsupported naming the version
   // for 2.3 and legacy; kCorrupt otherwise.
   static Result<std::shared_ptr<const FileReader>> Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx);
+  // The same of some columns of the file; kCorrupt too where it has none of such number, or of the other numbering.
+  static Result<std::shared_ptr<const FileReader>> OpenView(std::shared_ptr<const ByteSource> source,
+                                                            const FileView& view, ReadContext& ctx);
   virtual ~FileReader() = default;
 
   virtual const std::string& name() const = 0;

@@ -327,28 +327,57 @@ class TreeWriter {
 
 }  // namespace
 
-Result<FileSchema> ParseFileDescriptor(std::string_view bytes) {
-  QuietProtobuf();
-  google::protobuf::Arena arena;
-  auto& descriptor = *google::protobuf::Arena::CreateMessage<wire::FileDescriptor>(&arena);
-  if (bytes.size() > INT32_MAX || !descriptor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return MakeError(ErrorKind::kCorrupt, "schema: the file descriptor message does not parse");
-  }
+namespace {
+
+FieldIds IdsOf(const std::vector<Node>& nodes, int i) {
+  FieldIds ids{nodes[i].field->id(), {}};
+  for (int c : nodes[i].children) ids.children.push_back(IdsOf(nodes, c));
+  return ids;
+}
+
+Result<FileSchema> SchemaOf(const wire::Schema& schema) {
   FileSchema out;
-  out.num_rows = descriptor.length();
   std::vector<Node> nodes;
-  PILUM_ASSIGN_OR_RETURN(auto top, BuildTree(descriptor.schema(), &nodes));
+  PILUM_ASSIGN_OR_RETURN(auto top, BuildTree(schema, &nodes));
   TreeReader reader(nodes);
   std::vector<FieldPtr> fields;
   for (int i : top) {
     PILUM_ASSIGN_OR_RETURN(auto field, reader.Build(i));
     fields.push_back(std::move(field));
+    out.ids.children.push_back(IdsOf(nodes, i));
   }
-  out.schema = arrow::schema(std::move(fields), MetadataOf(descriptor.schema().metadata()));
-  for (const auto& f : descriptor.schema().fields()) {
+  out.schema = arrow::schema(std::move(fields), MetadataOf(schema.metadata()));
+  for (const auto& f : schema.fields()) {
     out.fields.push_back({f.name(), f.logical_type(), f.extension_name(), f.id(), f.parent_id(), f.nullable()});
   }
   return out;
+}
+
+template <typename Message>
+Status Parse(std::string_view bytes, std::string_view what, Message* out) {
+  QuietProtobuf();
+  if (bytes.size() > INT32_MAX || !out->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return MakeError(ErrorKind::kCorrupt, fmt::format("schema: the {} message does not parse", what));
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<FileSchema> ParseFileDescriptor(std::string_view bytes) {
+  google::protobuf::Arena arena;
+  auto& descriptor = *google::protobuf::Arena::CreateMessage<wire::FileDescriptor>(&arena);
+  PILUM_RETURN_NOT_OK(Parse(bytes, "file descriptor", &descriptor));
+  PILUM_ASSIGN_OR_RETURN(FileSchema out, SchemaOf(descriptor.schema()));
+  out.num_rows = descriptor.length();
+  return out;
+}
+
+Result<FileSchema> ParseSchemaMessage(std::string_view bytes) {
+  google::protobuf::Arena arena;
+  auto& schema = *google::protobuf::Arena::CreateMessage<wire::Schema>(&arena);
+  PILUM_RETURN_NOT_OK(Parse(bytes, "schema", &schema));
+  return SchemaOf(schema);
 }
 
 Result<std::shared_ptr<arrow::Schema>> StoredSchema(const arrow::Schema& schema) {

@@ -20,13 +20,23 @@ struct WireField {  // one schema field as stored, depth first, parents before c
   bool nullable = true;
 };
 
+// Ids of fields in the shape of their types: children[i] is that of child field i. A fixed-size list of plain values and
+// a blob v2 may have fewer than their types.
+struct FieldIds {
+  int32_t id = -1;
+  std::vector<FieldIds> children;
+};
+
 struct FileSchema {
   std::shared_ptr<arrow::Schema> schema;  // with schema and field metadata
   uint64_t num_rows = 0;                  // as stored (advisory; pages decide)
   std::vector<WireField> fields;          // as stored
+  FieldIds ids;                           // a root over the top-level fields
 };
 
 Result<FileSchema> ParseFileDescriptor(std::string_view bytes);
+// The schema inside it alone, as tables keep it too: fields (1) and metadata (5). `num_rows` is 0.
+Result<FileSchema> ParseSchemaMessage(std::string_view bytes);
 // Refuses (kUnsupported, naming the field) what no Lance file holds; string_view / binary_view become string / binary,
 // as pylance does. Field ids depth first from 0. Deterministic bytes: metadata maps are written in key order.
 Result<std::string> SerializeFileDescriptor(const arrow::Schema& schema, uint64_t num_rows);

@@ -1,6 +1,7 @@
 #include "pilum/io/object_store.h"
 
 #include "pilum/base/hash.h"
+#include "pilum/io/percent.h"
 #include "pilum/io/store_impl.h"
 
 namespace pilum {

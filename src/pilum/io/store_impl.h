@@ -11,7 +11,6 @@ namespace pilum {
 
 std::shared_ptr<ObjectStore> MakeLocalStore(std::string root);
 Result<std::shared_ptr<ObjectStore>> OpenS3Store(std::string_view uri, const StoreOptions& options);
-std::string PercentDecode(std::string_view text);  // %XX; what is no such thing stays
 // kUsage unless relative, without empty, "." or ".." steps.
 Status CheckObjectPath(std::string_view path);
 

@@ -2,9 +2,9 @@
 
 #include <arrow/type.h>
 
-#include "pilum/part/masked_unit.h"
 #include "pilum/part/widen.h"
 #include "pilum/part/word_segments.h"
+#include "pilum/source/masked_unit.h"
 
 namespace pilum {
 namespace {

@@ -19,5 +19,6 @@ NB_MODULE(_pilum, m) {
   m.def("default_threads", &pilum::DefaultThreads, "PILUM_THREADS, else the CPUs this process may use.");
   pilum::python::BindFile(m);
   pilum::python::BindStore(m);
+  pilum::python::BindTable(m);
   pilum::python::BindSketches(m);
 }

@@ -1,4 +1,4 @@
-// pilum._pilum.PartStore, Snapshot and QueryResult: part stores and queries. The Python classes over them are in
+// pilum._pilum.PartStore, Snapshot and QueryResult: part stores, and reads of whatever has rows. The Python classes over them are in
 // pilum/store.py.
 #include <chrono>
 
@@ -18,6 +18,7 @@
 #include "pilum/python/stream.h"
 #include "pilum/query/match.h"
 #include "pilum/query/query.h"
+#include "pilum/query/take_rows.h"
 
 namespace nb = nanobind;
 
@@ -109,7 +110,11 @@ class PySnapshot {
  public:
   explicit PySnapshot(std::shared_ptr<const Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
 
-  nb::object schema() const { return ToPython(snapshot_->schema()); }
+  // Without the columns that come only where they are named.
+  nb::object schema() const {
+    const arrow::FieldVector& all = snapshot_->schema()->fields();
+    return ToPython(arrow::schema({all.begin(), all.end() - snapshot_->num_hidden()}, snapshot_->schema()->metadata()));
+  }
   size_t num_units() const { return snapshot_->units().size(); }
   uint64_t num_rows() const {
     uint64_t n = 0;
@@ -119,26 +124,73 @@ class PySnapshot {
 
   std::shared_ptr<PyQueryResult> Query(const std::string& sql, nb::handle params, bool use_index,
                                        std::optional<double> timeout, std::optional<uint64_t> batch_rows,
-                                       std::optional<uint64_t> memory_limit, Verify verify) const {
+                                       std::optional<uint64_t> memory_limit, Verify verify, bool allow_unstable) const {
     Params values = ParamsFromPython(params);
     QueryOptions options;
     options.use_index = use_index;
     if (batch_rows) options.limits.rows = *batch_rows;
     if (memory_limit) options.memory_limit = *memory_limit;
     if (options.limits.rows == 0) Raise(UsageError("batch_size must be at least 1"));
+    ReadContext ctx;
+    ctx.verify = verify;
+    ctx.allow_unstable = allow_unstable;
+    return Start([&] { return BindQuery(sql, *snapshot_, values); }, options, ctx, timeout);
+  }
+
+  // Columns by path ("a.b"), each under the name it was asked by; the rows for which `filter` (empty: none) is true.
+  std::shared_ptr<PyQueryResult> Scan(const std::vector<std::string>& columns, const std::string& filter,
+                                      std::optional<uint64_t> limit, uint64_t offset,
+                                      std::optional<uint64_t> batch_rows, bool use_index, bool allow_unstable,
+                                      Verify verify) const {
+    QueryOptions options;
+    options.use_index = use_index;
+    if (batch_rows) options.limits.rows = *batch_rows;
+    if (options.limits.rows == 0) Raise(UsageError("batch_size must be at least 1"));
+    ReadContext ctx;
+    ctx.verify = verify;
+    ctx.allow_unstable = allow_unstable;
+    const auto bind = [&]() -> Result<BoundQuery> {
+      BoundQuery query;
+      for (const std::string& name : columns) query.columns.push_back(ResolveColumn(*snapshot_->schema(), name));
+      query.output_names = columns;
+      if (!filter.empty()) {
+        PILUM_ASSIGN_OR_RETURN(query.where, BindPredicate(filter, *snapshot_->schema(), {}));
+      }
+      query.limit = limit;
+      query.offset = offset;
+      return query;
+    };
+    return Start(bind, options, ctx, std::nullopt);
+  }
+
+  nb::object Take(const std::vector<std::string>& columns, nb::handle rows, bool allow_unstable, Verify verify) const {
+    const std::vector<uint64_t> numbers = RowsFromPython(rows);
+    return ToPython(Run([&](ReadContext& ctx) {
+      ctx.verify = verify;
+      ctx.allow_unstable = allow_unstable;
+      std::vector<FieldPath> paths;
+      for (const std::string& name : columns) paths.push_back(ResolveColumn(*snapshot_->schema(), name));
+      return TakeRows(*snapshot_, paths, columns, numbers, ctx);
+    }));
+  }
+
+ private:
+  template <typename Bind>
+  std::shared_ptr<PyQueryResult> Start(Bind bind, const QueryOptions& options, const ReadContext& how,
+                                       std::optional<double> timeout) const {
     auto state = std::make_shared<QueryState>();
     state->snapshot = snapshot_;
     ReadContext ctx = MakeContext(&state->stats, state->stop, timeout);
-    ctx.verify = verify;
+    ctx.verify = how.verify;
+    ctx.allow_unstable = how.allow_unstable;
     Check(WithoutGil([&]() -> Status {
-      PILUM_ASSIGN_OR_RETURN(auto bound, BindQuery(sql, *snapshot_, values));
+      PILUM_ASSIGN_OR_RETURN(auto bound, bind());
       PILUM_ASSIGN_OR_RETURN(state->result, RunQuery(snapshot_, std::move(bound), options, ctx));
       return Status::OK();
     }));
     return std::make_shared<PyQueryResult>(std::move(state));
   }
 
- private:
   std::shared_ptr<const Snapshot> snapshot_;
 };
 
@@ -310,6 +362,10 @@ std::shared_ptr<PySnapshot> OpenFile(const std::string& path, Verify verify, con
 
 }  // namespace
 
+nb::object ToPython(std::shared_ptr<const Snapshot> snapshot) {
+  return nb::cast(std::make_shared<PySnapshot>(std::move(snapshot)));
+}
+
 void BindStore(nb::module_& m) {
   nb::class_<PyQueryResult>(m, "QueryResult", "A running query.")
       .def_prop_ro("stream", &PyQueryResult::stream)
@@ -324,6 +380,11 @@ void BindStore(nb::module_& m) {
       .def("query", &PySnapshot::Query, nb::arg("sql"), nb::arg("params").none() = nb::none(),
            nb::arg("use_index") = true, nb::arg("timeout").none() = nb::none(),
            nb::arg("batch_size").none() = nb::none(), nb::arg("memory_limit").none() = nb::none(),
+           nb::arg("verify") = Verify::kReads, nb::arg("allow_unstable") = false)
+      .def("scan", &PySnapshot::Scan, nb::arg("columns"), nb::arg("filter") = "", nb::arg("limit").none() = nb::none(),
+           nb::arg("offset") = 0, nb::arg("batch_size").none() = nb::none(), nb::arg("use_index") = true,
+           nb::arg("allow_unstable") = false, nb::arg("verify") = Verify::kReads)
+      .def("take", &PySnapshot::Take, nb::arg("columns"), nb::arg("rows"), nb::arg("allow_unstable") = false,
            nb::arg("verify") = Verify::kReads);
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")

@@ -26,8 +26,10 @@ Result<uint64_t> BindCount(Binder* binder, const Expr& e, const char* clause) {
 }
 
 // Plain columns: what the query returns is what it reads.
-Status AddAll(const arrow::Schema& schema, size_t pos, BoundQuery* out) {
-  for (const auto& f : schema.fields()) {
+Status AddAll(const Snapshot& snapshot, size_t pos, BoundQuery* out) {
+  const arrow::Schema& schema = *snapshot.schema();
+  for (int i = 0; i < schema.num_fields() - snapshot.num_hidden(); ++i) {
+    const auto& f = schema.field(i);
     if (schema.GetAllFieldIndices(f->name()).size() > 1) {
       return ErrorAt(pos, "there are two columns named '{}'", f->name());
     }
@@ -37,13 +39,13 @@ Status AddAll(const arrow::Schema& schema, size_t pos, BoundQuery* out) {
   return Status::OK();
 }
 
-Status BindItems(const Statement& s, const arrow::Schema& schema, const Binder& binder, BoundQuery* out) {
+Status BindItems(const Statement& s, const Snapshot& snapshot, const Binder& binder, BoundQuery* out) {
   for (const auto& item : s.items) {
     if (item.star) {
       if (item.expr && !binder.IsSourceName(item.expr->parts[0].text)) {
         return ErrorAt(item.pos, "'{}' is not the source", item.expr->parts[0].text);
       }
-      PILUM_RETURN_NOT_OK(AddAll(schema, item.pos, out));
+      PILUM_RETURN_NOT_OK(AddAll(snapshot, item.pos, out));
       continue;
     }
     PILUM_ASSIGN_OR_RETURN(ResolvedColumn c, binder.Resolve(item.expr->parts, item.pos));
@@ -64,11 +66,11 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
   BoundQuery out;
   out.bare_predicate = s.bare_predicate;
   if (s.bare_predicate) {
-    PILUM_RETURN_NOT_OK(AddAll(schema, 1, &out));
+    PILUM_RETURN_NOT_OK(AddAll(snapshot, 1, &out));
   } else if (NeedsTail(s)) {
-    PILUM_RETURN_NOT_OK(BindSelect(s, schema, params, &out));
+    PILUM_RETURN_NOT_OK(BindSelect(s, schema, schema.num_fields() - snapshot.num_hidden(), params, &out));
   } else {
-    PILUM_RETURN_NOT_OK(BindItems(s, schema, binder, &out));
+    PILUM_RETURN_NOT_OK(BindItems(s, snapshot, binder, &out));
   }
   if (s.where) {
     PILUM_ASSIGN_OR_RETURN(BoolPtr where, binder.BindBool(*s.where));

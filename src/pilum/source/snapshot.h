@@ -1,5 +1,5 @@
-// The seam between a query and what it reads: a part store dataset, a single Lance file, later a Lance table. To a query
-// each is rows in units, plus statistics. Implemented by part (part_store.h) and source (file_snapshot.h).
+// The seam between a query and what it reads: a part store dataset, a single Lance file, a Lance table. To a query each
+// is rows in units, plus statistics. Implemented by part (part_store.h), table (table.h) and source (file_snapshot.cc).
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,8 @@ class Snapshot {
   virtual ~Snapshot() = default;
   virtual const std::string& name() const = 0;
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;  // the union of the units'
+  // The last so many columns of the schema come only where they are named, not with `*`: a table's row ids.
+  virtual int num_hidden() const { return 0; }
   virtual const std::vector<std::shared_ptr<const Unit>>& units()
       const = 0;  // ordered; row order is unit order, then row
   // An error if units disagree about this top-level column's type beyond widening: names the column and two units.

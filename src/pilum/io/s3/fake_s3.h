@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pilum/base/hash.h"
+#include "pilum/io/percent.h"
 #include "pilum/io/http/http.h"
 #include "pilum/io/s3/sign.h"
 #include "pilum/io/store_impl.h"

@@ -1,3 +1,4 @@
+#include "pilum/io/percent.h"
 #include "pilum/io/s3/list.h"
 
 #include <algorithm>

@@ -401,9 +401,16 @@ def query(
     verify: Union[bool, str] = True,
     storage_options: Optional[Dict[str, str]] = None,
 ) -> QueryResult:
-    """One statement over ``source``: a Lance file, or a dataset of a part store. See :meth:`Store.query`. What is at an
+    """One statement over ``source``: a Lance file, a Lance table (its newest version; others: ``pilum.dataset(…).query``), or a
+    dataset of a part store. See :meth:`Store.query`. What is at an
     ``s3://`` URI is told by its name: one that ends in ``.lance`` is a file."""
     path = os.fspath(source)
+    if "://" not in path and os.path.isdir(os.path.join(path, "_versions")):
+        table = _pilum.Table.open(path, storage_options=_storage(path, storage_options))
+        how = _verify(verify)
+        return QueryResult(
+            table.snapshot().query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how)
+        )
     if os.path.isdir(path) if "://" not in path else not path.endswith(".lance"):
         return Store(path, storage_options).query(
             sql,

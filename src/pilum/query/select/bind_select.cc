@@ -22,8 +22,13 @@ bool IsStar(const Expr& call) { return call.args.size() == 1 && call.args[0]->ki
 
 class SelectBinder {
  public:
-  SelectBinder(const Statement& s, const arrow::Schema& schema, const Params& params)
-      : s_(s), schema_(schema), params_(params), rows_(schema, params, true), having_rows_(schema, params) {
+  SelectBinder(const Statement& s, const arrow::Schema& schema, int num_visible, const Params& params)
+      : s_(s),
+        schema_(schema),
+        num_visible_(num_visible),
+        params_(params),
+        rows_(schema, params, true),
+        having_rows_(schema, params) {
     for (const auto& name : s.source_names) {
       rows_.AddSourceName(name);
       having_rows_.AddSourceName(name);
@@ -250,7 +255,8 @@ class SelectBinder {
     if (item.expr && !rows_.IsSourceName(item.expr->parts[0].text)) {
       return ErrorAt(item.pos, "'{}' is not the source", item.expr->parts[0].text);
     }
-    for (const auto& f : schema_.fields()) {
+    for (int i = 0; i < num_visible_; ++i) {
+      const auto& f = schema_.field(i);
       auto column = std::make_unique<Expr>();
       column->kind = Expr::Kind::kColumn;
       column->pos = item.pos;
@@ -338,6 +344,7 @@ class SelectBinder {
 
   const Statement& s_;
   const arrow::Schema& schema_;
+  const int num_visible_;
   const Params& params_;
   Binder rows_, having_rows_;  // over rows; the latter without errors where a row has no value
   bool in_having_ = false, aliases_ = false;
@@ -359,8 +366,9 @@ bool NeedsTail(const Statement& s) {
                      [](const SelectItem& i) { return !i.star && i.expr->kind != Expr::Kind::kColumn; });
 }
 
-Status BindSelect(const Statement& s, const arrow::Schema& schema, const Params& params, BoundQuery* out) {
-  PILUM_ASSIGN_OR_RETURN(SelectTail tail, SelectBinder(s, schema, params).Bind());
+Status BindSelect(const Statement& s, const arrow::Schema& schema, int num_visible, const Params& params,
+                  BoundQuery* out) {
+  PILUM_ASSIGN_OR_RETURN(SelectTail tail, SelectBinder(s, schema, num_visible, params).Bind());
   out->columns = tail.inputs;
   for (const auto& path : tail.inputs) out->output_names.push_back(path.ToString());
   out->tail = std::make_shared<SelectTail>(std::move(tail));

@@ -56,8 +56,9 @@ inline bool TakesAllRows(const SelectTail& t) { return t.grouped || t.distinct |
 
 // Does the statement need more than columns of matching rows?
 bool NeedsTail(const Statement& statement);
-// Fills out->tail, out->columns and out->output_names. (bind_select.cc)
-Status BindSelect(const Statement& statement, const arrow::Schema& schema, const Params& params, BoundQuery* out);
+// `*` is the first `num_visible` columns. Fills out->tail, out->columns and out->output_names. (bind_select.cc)
+Status BindSelect(const Statement& statement, const arrow::Schema& schema, int num_visible, const Params& params,
+                  BoundQuery* out);
 // The answer over `rows`, a plain query that gives tail->inputs. (run_select.cc)
 // `all_rows`: the snapshot whose every row they are, where its statistics may answer instead; else null.
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,

@@ -1,4 +1,5 @@
-// Some rows of a unit as a unit: what counts of a part whose batch other parts hold too. Used inside part/ only.
+// Some rows of a unit as a unit: what counts of a part whose batch other parts hold too; what a fragment has besides its
+// deleted rows. Used by part and table.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,6 @@
-#include "pilum/part/masked_unit.h"
+#include "pilum/source/masked_unit.h"
+
+#include <algorithm>
 
 #include <arrow/record_batch.h>
 
@@ -19,12 +21,18 @@ RowSet Ranks(const RowSet& all, const RowSet& mask) {
   return out;
 }
 
-// Row numbers that are ranks among `mask`, as members of it.
+// Row numbers that are ranks among `mask`, as members of it. One pass: both may have a range for every other row.
 RowSet Members(const RowSet& ranks, const RowSet& mask) {
   RowSet out;
-  for (const RowRange& r : ranks.ranges()) {
-    const RowSet members = mask.SliceByRank(r.begin, r.size());
-    for (const RowRange& m : members.ranges()) out.Append(m.begin, m.end);
+  uint64_t before = 0;  // members of the mask before the range
+  auto range = ranks.ranges().begin();
+  for (const RowRange& m : mask.ranges()) {
+    const uint64_t end = before + m.size();
+    for (; range != ranks.ranges().end() && range->begin < end; ++range) {
+      out.Append(m.begin + std::max(range->begin, before) - before, m.begin + std::min(range->end, end) - before);
+      if (range->end > end) break;
+    }
+    before = end;
   }
   return out;
 }

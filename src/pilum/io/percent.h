@@ -1,0 +1,11 @@
+// %XX in URIs and names of objects. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pilum {
+
+std::string PercentDecode(std::string_view text);  // what is no %XX stays
+
+}  // namespace pilum

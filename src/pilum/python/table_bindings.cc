@@ -1,0 +1,234 @@
+// pilum._pilum.Table: one version of a Lance table. The Python classes over it are in pilum/dataset.py.
+#include <arrow/type.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "pilum/python/bindings.h"
+#include "pilum/python/convert.h"
+#include "pilum/python/run.h"
+#include "pilum/table/feature_flags.h"
+#include "pilum/table/table.h"
+
+namespace nb = nanobind;
+
+namespace pilum::python {
+namespace {
+
+// Work of a few requests, or of one a version.
+template <typename F>
+auto Run(F&& work) {
+  std::stop_source stop;
+  ReadContext ctx;
+  ctx.stop = stop.get_token();
+  ctx.threads = DefaultThreads();
+  return Unwrap(Interruptibly(stop, [&] { return work(ctx); }));
+}
+
+nb::dict ToPython(const TableTotals& t) {
+  nb::dict out;
+  out["fragments"] = t.fragments;
+  out["rows"] = t.rows;
+  out["physical_rows"] = t.physical_rows;
+  out["deleted_rows"] = t.deleted_rows;
+  out["data_files"] = t.data_files;
+  out["data_bytes"] = t.data_bytes;
+  out["deletion_files"] = t.deletion_files;
+  return out;
+}
+
+nb::dict ToPython(const DataFile& f) {
+  nb::dict out;
+  out["path"] = f.path;
+  out["fields"] = f.fields;
+  out["column_indices"] = f.column_indices;
+  out["file_major_version"] = f.major;
+  out["file_minor_version"] = f.minor;
+  out["file_size_bytes"] = f.size == 0 ? nb::none() : nb::cast(f.size);
+  out["base_id"] = f.base_id;
+  return out;
+}
+
+nb::object ToPython(const std::optional<DeletionFile>& f, uint64_t fragment) {
+  if (!f) return nb::none();
+  nb::dict out;
+  out["read_version"] = f->read_version;
+  out["id"] = f->id;
+  out["file_type"] = f->kind == DeletionFile::Kind::kBitmap ? "bitmap" : "array";
+  out["num_deleted_rows"] = f->num_deleted;
+  out["base_id"] = f->base_id;
+  out["path"] = f->Path(fragment);
+  return out;
+}
+
+nb::dict ToPython(const Fragment& f) {
+  nb::dict out;
+  out["id"] = f.id;
+  nb::list files;
+  for (const DataFile& file : f.files) files.append(ToPython(file));
+  out["files"] = files;
+  out["physical_rows"] = f.physical_rows;
+  out["deletion_file"] = ToPython(f.deletions, f.id);
+  return out;
+}
+
+nb::object ToPython(const std::optional<Transaction>& t) {
+  if (!t) return nb::none();
+  nb::dict out;
+  out["read_version"] = t->read_version;
+  out["uuid"] = t->uuid;
+  out["tag"] = t->tag;
+  out["operation"] = t->operation;
+  out["facts"] = t->facts;
+  out["properties"] = t->properties;
+  return out;
+}
+
+class PyTable {
+ public:
+  static std::shared_ptr<PyTable> Open(const std::string& uri, const std::string& branch,
+                                       std::optional<uint64_t> version, const std::string& tag,
+                                       std::optional<int64_t> as_of_ns, const StoreOptions& storage) {
+    const TableRef ref{branch, version, tag, as_of_ns};
+    return std::make_shared<PyTable>(Run([&](ReadContext& ctx) { return Table::Open(uri, ref, storage, ctx); }));
+  }
+  explicit PyTable(std::shared_ptr<const Table> table) : table_(std::move(table)) {}
+
+  nb::object schema() const { return python::ToPython(table_->schema()); }
+  uint64_t version() const { return table_->manifest().version; }
+  const std::string& branch() const { return table_->branch(); }
+  uint64_t LatestVersion() const {
+    return Run([&](ReadContext&) { return table_->LatestVersion(); });
+  }
+  uint64_t CountRows() const {
+    return Run([&](ReadContext& ctx) { return table_->CountRows(ctx); });
+  }
+
+  nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments) const {
+    return python::ToPython(Run([&](ReadContext& ctx) { return table_->OpenSnapshot(fragments, ctx); }));
+  }
+
+  nb::dict Manifest() const {
+    const auto& m = table_->manifest();
+    nb::dict out;
+    out["version"] = m.version;
+    out["timestamp_ns"] = m.timestamp_ns;
+    out["data_version"] = m.data_version;
+    out["writer"] = m.writer;
+    out["config"] = m.config;
+    out["table_metadata"] = m.table_metadata;
+    out["reader_flags"] = m.reader_flags;
+    out["writer_flags"] = m.writer_flags;
+    out["reader_flag_names"] = FeatureFlagNames(m.reader_flags);
+    out["stable_row_ids"] = m.has_stable_row_ids();
+    out["max_fragment_id"] = m.max_fragment_id;
+    out["next_row_id"] = m.next_row_id;
+    out["max_field_id"] = MaxFieldId();
+    out["transaction_file"] = m.transaction_file;
+    nb::list bases;
+    for (const BasePath& b : m.base_paths) {
+      nb::dict base;
+      base["id"] = b.id;
+      base["name"] = b.name;
+      base["path"] = b.path;
+      base["is_dataset_root"] = b.is_dataset_root;
+      bases.append(base);
+    }
+    out["base_paths"] = bases;
+    return out;
+  }
+
+  nb::list Fragments() const {
+    nb::list out;
+    for (const Fragment& f : table_->manifest().fragments) out.append(ToPython(f));
+    return out;
+  }
+
+  nb::list Versions() const {
+    nb::list out;
+    for (const TableVersion& v : Run([&](ReadContext& ctx) { return table_->Versions(ctx); })) {
+      nb::dict one;
+      one["version"] = v.version;
+      one["timestamp_ns"] = v.timestamp_ns;
+      one["totals"] = ToPython(v.totals);
+      out.append(one);
+    }
+    return out;
+  }
+
+  nb::object ReadTransaction() const {
+    return ToPython(Run([&](ReadContext& ctx) { return table_->ReadTransaction(ctx); }));
+  }
+
+  nb::dict Tags() const {
+    nb::dict out;
+    for (const auto& [name, tag] : Run([&](ReadContext& ctx) { return table_->Tags(ctx); })) {
+      nb::dict one;
+      one["branch"] = tag.branch;
+      one["version"] = tag.version;
+      one["manifest_size"] = tag.manifest_size;
+      one["created_at"] = tag.created_at;
+      one["updated_at"] = tag.updated_at;
+      one["metadata"] = tag.metadata;
+      out[name.c_str()] = one;
+    }
+    return out;
+  }
+
+  nb::dict Branches() const {
+    nb::dict out;
+    for (const auto& [name, branch] : Run([&](ReadContext& ctx) { return table_->Branches(ctx); })) {
+      nb::dict one;
+      one["parent_branch"] = branch.parent;
+      one["branch_identifier"] = branch.identifier;
+      one["parent_version"] = branch.parent_version;
+      one["create_at"] = branch.created_at;
+      one["manifest_size"] = branch.manifest_size;
+      one["metadata"] = branch.metadata;
+      out[name.c_str()] = one;
+    }
+    return out;
+  }
+
+ private:
+  // Over the schema and what the data files say.
+  int32_t MaxFieldId() const {
+    int32_t most = -1;
+    for (const WireField& f : table_->manifest().schema.fields) most = std::max(most, f.id);
+    for (const Fragment& f : table_->manifest().fragments) {
+      for (const DataFile& file : f.files) {
+        for (const int32_t id : file.fields) most = std::max(most, id);
+      }
+    }
+    return most;
+  }
+
+  const std::shared_ptr<const Table> table_;
+};
+
+}  // namespace
+
+void BindTable(nb::module_& m) {
+  nb::class_<PyTable>(m, "Table", "One version of a Lance table; never changes; thread-safe.")
+      .def_static("open", &PyTable::Open, nb::arg("uri"), nb::arg("branch") = "",
+                  nb::arg("version").none() = nb::none(), nb::arg("tag") = "", nb::arg("as_of_ns").none() = nb::none(),
+                  nb::arg("storage_options") = StoreOptions())
+      .def_prop_ro("schema", &PyTable::schema)
+      .def_prop_ro("version", &PyTable::version)
+      .def_prop_ro("branch", &PyTable::branch)
+      .def("latest_version", &PyTable::LatestVersion)
+      .def("count_rows", &PyTable::CountRows)
+      .def("snapshot", &PyTable::OpenSnapshot, nb::arg("fragments").none() = nb::none())
+      .def("manifest", &PyTable::Manifest)
+      .def("fragments", &PyTable::Fragments)
+      .def("versions", &PyTable::Versions)
+      .def("transaction", &PyTable::ReadTransaction)
+      .def("tags", &PyTable::Tags)
+      .def("branches", &PyTable::Branches);
+}
+
+}  // namespace pilum::python

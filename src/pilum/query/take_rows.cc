@@ -1,0 +1,95 @@
+#include "pilum/query/take_rows.h"
+
+#include <algorithm>
+
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <arrow/compute/initialize.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include "pilum/query/project.h"
+#include "pilum/source/field_path.h"
+
+namespace pilum {
+namespace {
+
+// The wanted rows of one unit, once each and in order.
+struct UnitRows {
+  const Unit* unit;
+  RowSet rows;
+};
+
+std::vector<UnitRows> ByUnit(const Snapshot& snapshot, const std::vector<uint64_t>& sorted) {
+  std::vector<UnitRows> out;
+  uint64_t first = 0;
+  auto at = sorted.begin();
+  for (const auto& unit : snapshot.units()) {
+    const uint64_t end = first + unit->num_rows();
+    UnitRows own{unit.get(), {}};
+    for (; at != sorted.end() && *at < end; ++at) own.rows.Append(*at - first, *at - first + 1);
+    if (!own.rows.empty()) out.push_back(std::move(own));
+    first = end;
+  }
+  return out;
+}
+
+Result<std::shared_ptr<arrow::ChunkedArray>> InOrder(const std::shared_ptr<arrow::ChunkedArray>& column,
+                                                     const std::shared_ptr<arrow::Array>& order,
+                                                     arrow::MemoryPool* pool) {
+  arrow::compute::ExecContext exec(pool);
+  PILUM_ASSIGN_OR_RETURN(arrow::Datum whole,
+                         arrow::compute::Take(column, order, arrow::compute::TakeOptions::Defaults(), &exec));
+  const arrow::ArrayVector& chunks = whole.chunked_array()->chunks();
+  PILUM_ASSIGN_OR_RETURN(
+      auto one, chunks.empty() ? arrow::MakeEmptyArray(column->type(), pool) : arrow::Concatenate(chunks, pool));
+  return std::make_shared<arrow::ChunkedArray>(std::move(one));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const std::vector<FieldPath>& columns,
+                                               const std::vector<std::string>& names, const std::vector<uint64_t>& rows,
+                                               const ReadContext& given) {
+  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
+  ReadContext ctx = given;
+  uint64_t num_rows = 0;
+  for (const auto& unit : snapshot.units()) num_rows += unit->num_rows();
+  std::vector<uint64_t> sorted = rows;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  if (!sorted.empty() && sorted.back() >= num_rows) {
+    return UsageError("{}: row {} is out of range: there are {}", snapshot.name(), sorted.back(), num_rows);
+  }
+  BoundQuery shape;
+  shape.columns = columns;
+  shape.output_names = names;
+  PILUM_ASSIGN_OR_RETURN(auto schema, OutputSchema(*snapshot.schema(), shape));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (const UnitRows& own : ByUnit(snapshot, sorted)) {
+    PILUM_ASSIGN_OR_RETURN(auto stream, own.unit->Read(MinimalPaths(columns), own.rows, BatchLimits(), ctx));
+    while (true) {
+      PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
+      if (!batch) break;
+      PILUM_ASSIGN_OR_RETURN(batch, Project(*batch, columns, schema, ctx.memory_pool()));
+      batches.push_back(std::move(batch));
+    }
+  }
+  PILUM_ASSIGN_OR_RETURN(auto read, arrow::Table::FromRecordBatches(schema, std::move(batches)));
+  arrow::UInt64Builder order(ctx.memory_pool());
+  PILUM_RETURN_NOT_OK(order.Reserve(static_cast<int64_t>(rows.size())));
+  for (const uint64_t row : rows) {
+    order.UnsafeAppend(static_cast<uint64_t>(std::lower_bound(sorted.begin(), sorted.end(), row) - sorted.begin()));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto indices, order.Finish());
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
+  for (const auto& column : read->columns()) {
+    PILUM_ASSIGN_OR_RETURN(auto taken, InOrder(column, indices, ctx.memory_pool()));
+    out.push_back(std::move(taken));
+  }
+  return arrow::Table::Make(schema, std::move(out), static_cast<int64_t>(rows.size()));
+}
+
+}  // namespace pilum

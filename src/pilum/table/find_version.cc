@@ -1,0 +1,106 @@
+#include "pilum/table/find_version.h"
+
+#include <array>
+
+namespace pilum {
+namespace {
+
+constexpr int kOlderTried = 16;  // manifests read to find one that opens
+
+Status NoTable(const ObjectStore& table) {
+  return NotFoundError("{}: there is no Lance table: no manifest in its _versions/", table.uri());
+}
+
+// "1 to 7", "1, 3, 4": which there are, for messages.
+std::string VersionsText(const std::vector<ListedVersion>& listed) {
+  std::string out;
+  size_t given = 0;
+  for (size_t i = 0; i < listed.size();) {
+    size_t end = i + 1;
+    while (end < listed.size() && listed[end].name.version == listed[end - 1].name.version + 1) ++end;
+    if (++given > 8) return out + ", …";
+    const uint64_t first = listed[i].name.version, last = listed[end - 1].name.version;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", first);
+    if (last > first) out += fmt::format("{}{}", last == first + 1 ? ", " : " to ", last);
+    i = end;
+  }
+  return out;
+}
+
+bool CannotBeRead(const Status& st) {
+  const ErrorKind kind = KindOf(st);
+  return kind == ErrorKind::kCorrupt || kind == ErrorKind::kUnsupported || kind == ErrorKind::kNotFound;
+}
+
+// What is wrong with `listed[at]`, and which older one is sound.
+Status WithOlder(const ObjectStore& table, const std::vector<ListedVersion>& listed, size_t at, const Status& wrong,
+                 ReadContext& ctx) {
+  if (!CannotBeRead(wrong)) return wrong;
+  for (size_t i = at; i > 0 && at - i < kOlderTried; --i) {
+    if (!ReadListed(table, listed[i - 1], ctx).ok()) continue;
+    return MakeError(KindOf(wrong), fmt::format("{}; version {} still opens: ask for that one", wrong.message(),
+                                                listed[i - 1].name.version));
+  }
+  return MakeError(KindOf(wrong),
+                   wrong.message() + (at == 0 ? "; it is the only version" : "; nor do those before it"));
+}
+
+Result<std::vector<ListedVersion>> ListAttached(const ObjectStore& table) {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table));
+  if (listed.attached.empty()) return NoTable(table);
+  if (listed.mixed) {
+    return Corrupt(table.uri(), "_versions/",
+                   fmt::format("manifests are named in both ways, as {} and as {}, so that it cannot be said which is "
+                               "the newest; remove those that do not belong there, or ask for one of the versions {}",
+                               FormatManifestName({1, ManifestScheme::kV1}),
+                               FormatManifestName({1, ManifestScheme::kV2}), VersionsText(listed.attached)));
+  }
+  return std::move(listed.attached);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Manifest>> ReadListed(const ObjectStore& table, const ListedVersion& listed,
+                                                   ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*source, ctx));
+  if (manifest->version != listed.name.version) {
+    return Corrupt(
+        source->name(), "",
+        fmt::format("it is named as version {}, but says that it is {}", listed.name.version, manifest->version));
+  }
+  return manifest;
+}
+
+Result<FoundVersion> FindLatest(const ObjectStore& table, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
+  auto manifest = ReadListed(table, listed.back(), ctx);
+  if (!manifest.ok()) return WithOlder(table, listed, listed.size() - 1, manifest.status(), ctx);
+  return FoundVersion{listed.back(), std::move(*manifest)};
+}
+
+Result<FoundVersion> FindVersion(const ObjectStore& table, uint64_t version, ReadContext& ctx) {
+  using Schemes = std::vector<ManifestScheme>;
+  const bool detached = (version & kDetachedBit) != 0;
+  for (const ManifestScheme scheme :
+       detached ? Schemes{ManifestScheme::kDetached} : Schemes{ManifestScheme::kV2, ManifestScheme::kV1}) {
+    const ListedVersion named{{version, scheme}, 0};
+    auto manifest = ReadListed(table, named, ctx);
+    if (manifest.ok()) return FoundVersion{{named.name, (*manifest)->file_size}, std::move(*manifest)};
+    if (KindOf(manifest.status()) != ErrorKind::kNotFound) return manifest.status();
+  }
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table));
+  if (listed.attached.empty() && listed.detached.empty()) return NoTable(table);
+  return NotFoundError("{}: there is no version {}; there are {}", table.uri(), version, VersionsText(listed.attached));
+}
+
+Result<FoundVersion> FindAsOf(const ObjectStore& table, int64_t as_of_ns, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
+  for (auto at = listed.rbegin(); at != listed.rend(); ++at) {
+    PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(table, *at, ctx));
+    if (manifest->timestamp_ns <= as_of_ns) return FoundVersion{*at, std::move(manifest)};
+  }
+  return NotFoundError("{}: all its versions are younger than the time asked for", table.uri());
+}
+
+}  // namespace pilum

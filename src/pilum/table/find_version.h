@@ -1,0 +1,29 @@
+// From what was asked for to the manifest of one version. Called by table.cc.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "pilum/table/manifest.h"
+#include "pilum/table/manifest_names.h"
+
+namespace pilum {
+
+struct FoundVersion {
+  ListedVersion listed;
+  std::shared_ptr<const Manifest> manifest;
+};
+
+// The manifest that `listed` names; kCorrupt too where it is of another version.
+Result<std::shared_ptr<const Manifest>> ReadListed(const ObjectStore& table, const ListedVersion& listed,
+                                                   ReadContext& ctx);
+
+// The newest by its name; never what latest_version_hint.json says. One that cannot be read is an error that says which
+// older one can.
+Result<FoundVersion> FindLatest(const ObjectStore& table, ReadContext& ctx);
+// By its name, whichever of the schemes that follows.
+Result<FoundVersion> FindVersion(const ObjectStore& table, uint64_t version, ReadContext& ctx);
+// The newest that is not younger than that.
+Result<FoundVersion> FindAsOf(const ObjectStore& table, int64_t as_of_ns, ReadContext& ctx);
+
+}  // namespace pilum

@@ -1,0 +1,241 @@
+#include "pilum/table/fragment.h"
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+
+#include "pilum/file/projection.h"
+#include "pilum/source/field_path.h"
+#include "pilum/source/masked_unit.h"
+#include "pilum/source/missing_columns.h"
+#include "pilum/table/deletions.h"
+#include "pilum/table/fragment_stream.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kMaxSequence = uint64_t{1} << 30;   // bytes
+constexpr uint64_t kMaxDeletions = uint64_t{1} << 30;  // bytes of a file
+constexpr uint64_t kFirstVersion = 1;                  // of rows of which nothing is known, as pylance says it too
+
+// `paths` as far as `schema` has them.
+std::vector<FieldPath> PathsIn(const arrow::Schema& schema, const std::vector<FieldPath>& paths) {
+  std::vector<FieldPath> out;
+  for (const FieldPath& path : paths) {
+    if (FieldAt(schema, path).ok()) out.push_back(path);
+  }
+  return out;
+}
+
+Result<std::shared_ptr<arrow::Array>> NumberArray(const std::vector<uint64_t>& values, arrow::MemoryPool* pool) {
+  const auto bytes = static_cast<int64_t>(values.size() * sizeof(uint64_t));
+  PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(bytes, pool));
+  if (bytes > 0) std::memcpy(buffer->mutable_data(), values.data(), static_cast<size_t>(bytes));
+  return std::make_shared<arrow::UInt64Array>(static_cast<int64_t>(values.size()), std::move(buffer));
+}
+
+// A fragment without its deleted rows, which are looked up when rows are first asked for.
+class LiveFragment final : public Unit {
+ public:
+  LiveFragment(std::shared_ptr<const PhysicalFragment> physical, uint64_t num_deleted)
+      : physical_(std::move(physical)), num_rows_(physical_->num_rows() - num_deleted) {}
+  const std::string& name() const override { return physical_->name(); }
+  uint64_t num_rows() const override { return num_rows_; }
+  Result<bool> MayMatch(const Probe&, ReadContext&) const override { return num_rows_ > 0; }
+  Result<Candidates> Narrow(const Probe&, ReadContext&) const override { return Candidates::Unknown(num_rows_); }
+  std::string index_note() const override { return {}; }
+  Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                            const BatchLimits& limits, const ReadContext& given) const override {
+    ReadContext ctx = given;
+    PILUM_ASSIGN_OR_RETURN(auto unit, Masked(ctx));
+    return unit->Read(columns, rows, limits, ctx);
+  }
+
+ private:
+  Result<std::shared_ptr<const Unit>> Masked(ReadContext& ctx) const {
+    std::lock_guard lock(mutex_);
+    if (masked_) return masked_;
+    PILUM_ASSIGN_OR_RETURN(const RowSet deleted, physical_->ReadDeletions(ctx));
+    masked_ = MakeMaskedUnit(physical_, deleted.Complement(physical_->num_rows()));
+    return masked_;
+  }
+
+  const std::shared_ptr<const PhysicalFragment> physical_;
+  const uint64_t num_rows_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Unit> masked_;
+};
+
+}  // namespace
+
+PhysicalFragment::PhysicalFragment(TableContext table, const Fragment& fragment)
+    : table_(std::move(table)),
+      fragment_(fragment),
+      name_(fmt::format("{} version {} fragment {}", table_.files->uri(), table_.manifest->version, fragment.id)),
+      num_rows_(fragment.physical_rows) {}
+
+Result<std::shared_ptr<PhysicalFragment>> PhysicalFragment::Make(TableContext table, const Fragment& fragment,
+                                                                 ReadContext& ctx) {
+  std::shared_ptr<PhysicalFragment> out(new PhysicalFragment(std::move(table), fragment));
+  Status st = out->PlanFiles();
+  if (!st.ok()) return WithContext(out->name_, st);
+  if (out->num_rows_ == 0) PILUM_RETURN_NOT_OK(out->CountRows(ctx));
+  return out;
+}
+
+Status PhysicalFragment::PlanFiles() {
+  for (const DataFile& file : fragment_.files) {
+    PILUM_ASSIGN_OR_RETURN(auto view, table_.schema->ViewOf(file));
+    if (view->schema->num_fields() > 0) files_.push_back({&file, std::move(view), nullptr, true});
+  }
+  return Status::OK();
+}
+
+Status PhysicalFragment::CountRows(ReadContext& ctx) {
+  if (fragment_.files.empty()) return Status::OK();
+  PILUM_ASSIGN_OR_RETURN(auto source, table_.files->OpenData(fragment_.files[0], ctx));
+  PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
+  num_rows_ = reader->num_rows();
+  return Status::OK();
+}
+
+Result<std::shared_ptr<const FileReader>> PhysicalFragment::Reader(OpenedFile* file, ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (file->reader && (file->verifies || ctx.verify == Verify::kOff)) return file->reader;
+  auto source = table_.files->OpenData(*file->file, ctx);
+  if (!source.ok()) return WithContext(name_, source.status());
+  const std::string path = (*source)->name();
+  const uint64_t size = (*source)->size();
+  if (file->file->size > 0 && file->file->size != size) {
+    return Corrupt(path, "", fmt::format("it has {} bytes, the manifest of {} says {}", size, name_, file->file->size));
+  }
+  auto reader = FileReader::OpenView(std::move(*source), *file->view, ctx);
+  if (!reader.ok()) return WithContext(name_, reader.status());
+  if ((*reader)->num_rows() != num_rows_) {
+    return Corrupt(path, "",
+                   fmt::format("it has {} rows, the manifest of {} says {}", (*reader)->num_rows(), name_, num_rows_));
+  }
+  file->reader = std::move(*reader);
+  file->verifies = ctx.verify != Verify::kOff;
+  return file->reader;
+}
+
+Result<std::unique_ptr<BatchStream>> PhysicalFragment::Read(const std::vector<FieldPath>& columns, const RowSet& rows,
+                                                            const BatchLimits& limits, const ReadContext& given) const {
+  ReadContext ctx = given;
+  if (!rows.empty() && rows.ranges().back().end > num_rows_) {
+    return UsageError("{}: row {} is out of range: it has {}", name_, rows.ranges().back().end - 1, num_rows_);
+  }
+  const auto& full = *table_.schema->full();
+  PILUM_ASSIGN_OR_RETURN(auto wanted, ProjectFields(name_, full, table_.schema->leaves(), columns));
+  FragmentStreamParts parts;
+  parts.name = name_;
+  parts.schema = wanted.schema;
+  parts.rows = rows;
+  std::vector<std::pair<std::shared_ptr<const FileReader>, std::vector<FieldPath>>> reads;
+  arrow::FieldVector held;
+  for (OpenedFile& file : files_) {
+    auto own = PathsIn(*file.view->schema, columns);
+    if (own.empty()) continue;
+    PILUM_ASSIGN_OR_RETURN(auto reader, Reader(&file, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto pruned, reader->ProjectedSchema(own));
+    held.insert(held.end(), pruned->fields().begin(), pruned->fields().end());
+    reads.emplace_back(std::move(reader), std::move(own));
+  }
+  parts.limits = LimitsWithMissing(limits, *wanted.schema, arrow::Schema(std::move(held)));
+  for (const auto& [reader, own] : reads) {
+    PILUM_ASSIGN_OR_RETURN(auto stream, reader->Read(own, rows, parts.limits, ctx));
+    if (reads.size() == 1 && stream->schema()->Equals(*wanted.schema, false)) return stream;
+    parts.own.push_back(std::move(stream));
+  }
+  auto self = shared_from_this();
+  parts.keep = self;
+  parts.system = [unit = self.get(), ctx](const arrow::Field& field,
+                                          const RowSet& of) mutable -> Result<std::shared_ptr<arrow::Array>> {
+    if (unit->table_.schema->stored()->GetFieldByName(field.name())) return nullptr;
+    for (const SystemColumn c : kSystemColumns) {
+      if (field.name() == SystemColumnName(c)) return unit->SystemValues(c, of, ctx);
+    }
+    return nullptr;
+  };
+  return MakeFragmentStream(std::move(parts), ctx);
+}
+
+Result<RowSet> PhysicalFragment::ReadDeletions(ReadContext& ctx) const {
+  if (!fragment_.deletions) return RowSet();
+  auto source = table_.files->OpenDeletions(*fragment_.deletions, fragment_.id, ctx);
+  if (!source.ok()) return WithContext(name_ + ": its deletion file", source.status());
+  const std::string& path = (*source)->name();
+  if ((*source)->size() > kMaxDeletions) return Corrupt(path, "", "it is too large for a deletion file");
+  PILUM_ASSIGN_OR_RETURN(auto bytes, (*source)->ReadRange({0, (*source)->size()}, ctx));
+  auto rows = ParseDeletions(*fragment_.deletions, bytes, num_rows_, ctx);
+  if (!rows.ok()) return WithContext(path, rows.status());
+  return rows;
+}
+
+Result<std::string> PhysicalFragment::ReadSequence(const SequenceBytes& bytes, ReadContext& ctx) const {
+  switch (bytes.where) {
+    case SequenceBytes::Where::kInline: return bytes.bytes;
+    case SequenceBytes::Where::kExternal: {
+      if (bytes.range.size > kMaxSequence) return Corrupt(name_, "", "a sequence of row ids is too large");
+      PILUM_ASSIGN_OR_RETURN(auto source, table_.files->OpenOwn(bytes.path, ctx));
+      PILUM_ASSIGN_OR_RETURN(auto buffer, source->ReadRange(bytes.range, ctx));
+      return buffer->ToString();
+    }
+    default: return Unsupported("{}: its row ids or versions are kept in a way that this Pilum does not know", name_);
+  }
+}
+
+template <typename Sequence>
+Result<std::shared_ptr<const Sequence>> PhysicalFragment::Lazy(std::shared_ptr<const Sequence>* held,
+                                                               const SequenceBytes& bytes, ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (*held) return *held;
+  PILUM_ASSIGN_OR_RETURN(const std::string message, ReadSequence(bytes, ctx));
+  auto sequence = Sequence::Parse(message, num_rows_);
+  if (!sequence.ok()) return WithContext(name_, sequence.status());
+  *held = std::make_shared<const Sequence>(std::move(*sequence));
+  return *held;
+}
+
+Result<std::shared_ptr<arrow::Array>> PhysicalFragment::SystemValues(SystemColumn column, const RowSet& rows,
+                                                                     ReadContext& ctx) const {
+  std::vector<uint64_t> values;
+  values.reserve(rows.size());
+  const auto append = [&](const auto& sequence) -> Status {
+    PILUM_RETURN_NOT_OK(sequence.status());
+    (*sequence)->Append(rows, &values);
+    return Status::OK();
+  };
+  const SequenceBytes& versions = column == SystemColumn::kCreatedAt ? fragment_.created_at : fragment_.last_updated_at;
+  if (column == SystemColumn::kRowId && table_.manifest->has_stable_row_ids()) {
+    PILUM_RETURN_NOT_OK(append(Lazy(&row_ids_, fragment_.row_ids, ctx)));
+  } else if (column == SystemColumn::kRowId || column == SystemColumn::kRowAddress) {
+    for (const RowRange& r : rows.ranges()) {
+      for (uint64_t row = r.begin; row < r.end; ++row) values.push_back(RowAddress(fragment_.id, row));
+    }
+  } else if (versions.where == SequenceBytes::Where::kNone) {
+    values.assign(rows.size(), kFirstVersion);
+  } else {
+    auto* held = column == SystemColumn::kCreatedAt ? &created_at_ : &last_updated_at_;
+    PILUM_RETURN_NOT_OK(append(Lazy(held, versions, ctx)));
+  }
+  return NumberArray(values, ctx.memory_pool());
+}
+
+Result<std::shared_ptr<const Unit>> MakeFragmentUnit(TableContext table, const Fragment& fragment, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto physical, PhysicalFragment::Make(std::move(table), fragment, ctx));
+  if (!fragment.deletions) return physical;
+  uint64_t deleted = fragment.deletions->num_deleted;
+  if (deleted == 0) {
+    PILUM_ASSIGN_OR_RETURN(const RowSet rows, physical->ReadDeletions(ctx));
+    deleted = rows.size();
+  }
+  if (deleted > physical->num_rows()) {
+    return Corrupt(physical->name(), "",
+                   fmt::format("{} of its {} rows are said to be deleted", deleted, physical->num_rows()));
+  }
+  return std::make_shared<LiveFragment>(std::move(physical), deleted);
+}
+
+}  // namespace pilum

@@ -1,0 +1,68 @@
+#include "pilum/table/manifest_names.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pilum {
+namespace {
+
+constexpr std::string_view kFolder = "_versions/", kSuffix = ".manifest";
+constexpr size_t kV2Digits = 20;
+
+// All of `digits`, which has no sign and no leading zero unless `padded`.
+std::optional<uint64_t> ParseNumber(std::string_view digits, bool padded) {
+  if (digits.empty() || (!padded && digits.size() > 1 && digits[0] == '0')) return std::nullopt;
+  uint64_t v = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, v);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return v;
+}
+
+}  // namespace
+
+std::optional<ManifestName> ParseManifestName(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  if (name.starts_with('d')) {
+    const auto version = ParseNumber(name.substr(1), false);
+    if (!version || (*version & kDetachedBit) == 0) return std::nullopt;
+    return ManifestName{*version, ManifestScheme::kDetached};
+  }
+  const bool v2 = name.size() == kV2Digits;
+  const auto number = ParseNumber(name, v2);
+  if (!number) return std::nullopt;
+  return v2 ? ManifestName{UINT64_MAX - *number, ManifestScheme::kV2} : ManifestName{*number, ManifestScheme::kV1};
+}
+
+std::string FormatManifestName(const ManifestName& name) {
+  switch (name.scheme) {
+    case ManifestScheme::kV1: return fmt::format("{}.manifest", name.version);
+    case ManifestScheme::kDetached: return fmt::format("d{}.manifest", name.version);
+    default: return fmt::format("{:020}.manifest", UINT64_MAX - name.version);
+  }
+}
+
+std::string ManifestPath(const ManifestName& name) { return std::string(kFolder) + FormatManifestName(name); }
+
+Result<ListedVersions> ListVersions(const ObjectStore& table) {
+  PILUM_ASSIGN_OR_RETURN(auto objects, table.List(std::string(kFolder)));
+  ListedVersions out;
+  bool any[2] = {false, false};
+  for (const ObjectInfo& o : objects) {
+    const auto name = ParseManifestName(std::string_view(o.path).substr(kFolder.size()));
+    if (!name) continue;
+    const bool detached = name->scheme == ManifestScheme::kDetached;
+    if (!detached) any[name->scheme == ManifestScheme::kV2] = true;
+    (detached ? out.detached : out.attached).push_back({*name, o.size});
+  }
+  out.mixed = any[0] && any[1];
+  const auto by_version = [](const ListedVersion& a, const ListedVersion& b) {
+    return a.name.version < b.name.version;
+  };
+  std::stable_sort(out.attached.begin(), out.attached.end(), by_version);
+  std::stable_sort(out.detached.begin(), out.detached.end(), by_version);
+  return out;
+}
+
+}  // namespace pilum

@@ -1,0 +1,49 @@
+// How manifests are named, and which versions of a table there are. Called by table.cc and refs.cc. Pure but for
+// ListVersions. Format: docs/formats/table.md, "Names".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pilum/io/object_store.h"
+
+namespace pilum {
+
+enum class ManifestScheme {
+  kV1,        // 7.manifest
+  kV2,        // 18446744073709551608.manifest: counted down, so that listings give the newest first
+  kDetached,  // d9223372036854775815.manifest: bit 63 of the version is set
+};
+
+inline constexpr uint64_t kDetachedBit = uint64_t{1} << 63;
+
+struct ManifestName {
+  uint64_t version = 0;
+  ManifestScheme scheme = ManifestScheme::kV2;
+  bool operator==(const ManifestName&) const = default;
+};
+
+// `name`: without folder. nullopt: not the name of a manifest (temporary, stray).
+std::optional<ManifestName> ParseManifestName(std::string_view name);
+std::string FormatManifestName(const ManifestName& name);
+std::string ManifestPath(const ManifestName& name);  // below the table's root
+
+struct ListedVersion {
+  ManifestName name;
+  uint64_t size = 0;  // bytes of the manifest
+  std::string path() const { return ManifestPath(name); }
+};
+
+struct ListedVersions {
+  std::vector<ListedVersion> attached;  // ascending; one a version
+  std::vector<ListedVersion> detached;  // ascending
+  bool mixed = false;                   // V1 and V2 names beside each other: which is the newest cannot be said
+};
+
+// One listing of _versions/. A table that is not there lists nothing.
+Result<ListedVersions> ListVersions(const ObjectStore& table);
+
+}  // namespace pilum

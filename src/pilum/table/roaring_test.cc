@@ -1,0 +1,74 @@
+#include "pilum/table/roaring.h"
+
+#include <gtest/gtest.h>
+
+#include "pilum/base/bytes.h"
+
+namespace pilum {
+namespace {
+
+template <typename... V>
+std::string Words(V... v) {
+  std::string out;
+  (AppendLE(&out, v), ...);
+  return out;
+}
+
+using U16 = uint16_t;
+
+// One array container of {1, 5} at key 0 and one of {7} at key 2.
+std::string Arrays() {
+  return Words(uint32_t{12346}, uint32_t{2}, U16{0}, U16{1}, U16{2}, U16{0}, uint32_t{24}, uint32_t{28}, U16{1}, U16{5},
+               U16{7});
+}
+
+// A run container at key 1: 10 to 19 and 30.
+std::string Runs() {
+  return Words(uint32_t{12347}, uint8_t{1}, U16{1}, U16{10}, U16{2}, U16{10}, U16{9}, U16{30}, U16{0});
+}
+
+std::string Bitmap(uint16_t cardinality) {
+  std::string bits(8192, '\0');
+  for (int i = 0; i < 625; ++i) bits[static_cast<size_t>(i)] = '\xff';  // 0 to 4999
+  bits[8191] = '\x80';                                                  // 65535
+  return Words(uint32_t{12346}, uint32_t{1}, U16{0}, U16(cardinality - 1), uint32_t{16}) + bits;
+}
+
+TEST(Roaring, AllContainers) {
+  EXPECT_EQ(ParseRoaring32(Arrays()).ValueOrDie(), RowSet::FromSorted({1, 5, (2 << 16) + 7}));
+  RowSet runs;
+  runs.Append(65536 + 10, 65536 + 20);
+  runs.Append(65536 + 30, 65536 + 31);
+  EXPECT_EQ(ParseRoaring32(Runs()).ValueOrDie(), runs);
+  RowSet bitmap = RowSet::Range(0, 5000);
+  bitmap.Append(65535, 65536);
+  EXPECT_EQ(ParseRoaring32(Bitmap(5001)).ValueOrDie(), bitmap);
+  EXPECT_TRUE(ParseRoaring32(Words(uint32_t{12346}, uint32_t{0})).ValueOrDie().empty());
+}
+
+TEST(Roaring, DamageIsAnError) {
+  for (const std::string& whole : {Arrays(), Runs(), Bitmap(5001)}) {
+    for (size_t n = 0; n < whole.size(); ++n) {
+      EXPECT_EQ(KindOf(ParseRoaring32(std::string_view(whole).substr(0, n)).status()), ErrorKind::kCorrupt) << n;
+    }
+    EXPECT_FALSE(ParseRoaring32(whole + "x").ok());
+  }
+  EXPECT_FALSE(ParseRoaring32(Bitmap(5002)).ok()) << "fewer bits than it says";
+  EXPECT_FALSE(ParseRoaring32(Words(uint32_t{12346}, UINT32_MAX)).ok());
+  std::string unsorted = Arrays();
+  std::swap(unsorted[24], unsorted[26]);
+  EXPECT_FALSE(ParseRoaring32(unsorted).ok());
+  // Bytes changed one at a time: any answer but a crash.
+  for (const std::string& whole : {Arrays(), Runs()}) {
+    for (size_t i = 0; i < whole.size(); ++i) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string changed = whole;
+        changed[i] = static_cast<char>(byte);
+        (void)ParseRoaring32(changed).ok();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pilum

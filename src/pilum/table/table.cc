@@ -1,0 +1,139 @@
+#include "pilum/table/table.h"
+
+#include <arrow/buffer.h>
+
+#include "pilum/table/find_version.h"
+#include "pilum/table/snapshot.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint64_t kMaxTransaction = uint64_t{1} << 30;  // bytes
+
+// The tag's branch and version in place of the tag.
+Status ResolveTag(const ObjectStore& main, TableRef* ref, ReadContext& ctx) {
+  if (ref->tag.empty()) return Status::OK();
+  PILUM_ASSIGN_OR_RETURN(auto tag, FindTag(main, ref->tag, ctx));
+  if (!tag) {
+    PILUM_ASSIGN_OR_RETURN(auto all, ListTags(main, ctx));
+    std::string names;
+    for (const auto& [name, other] : all) names += (names.empty() ? "" : ", ") + name;
+    return NotFoundError("{}: there is no tag '{}'; there are: {}", main.uri(), ref->tag,
+                         names.empty() ? "none" : names);
+  }
+  ref->branch = tag->branch.value_or("");
+  ref->version = tag->version;
+  return Status::OK();
+}
+
+std::string StoreUri(const std::string& uri, const std::string& branch) {
+  if (branch.empty()) return uri;
+  return (uri.ends_with('/') ? uri : uri + "/") + BranchFolder(branch);
+}
+
+}  // namespace
+
+TableTotals TotalsOf(const Manifest& manifest) {
+  TableTotals t;
+  t.fragments = manifest.fragments.size();
+  for (const Fragment& f : manifest.fragments) {
+    t.physical_rows += f.physical_rows;
+    t.data_files += f.files.size();
+    for (const DataFile& file : f.files) t.data_bytes += file.size;
+    if (!f.deletions) continue;
+    ++t.deletion_files;
+    t.deleted_rows += f.deletions->num_deleted;
+  }
+  t.rows = t.physical_rows - std::min(t.physical_rows, t.deleted_rows);
+  return t;
+}
+
+Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const TableRef& asked,
+                                                 const StoreOptions& options, ReadContext& ctx) {
+  if (asked.version.has_value() + !asked.tag.empty() + asked.as_of_ns.has_value() > 1) {
+    return UsageError("{}: ask for a version, a tag or a time, not for several", uri);
+  }
+  TableRef ref = asked;
+  auto out = std::make_shared<Table>();
+  out->uri_ = uri;
+  PILUM_ASSIGN_OR_RETURN(out->main_, ObjectStore::Open(uri, options));
+  PILUM_RETURN_NOT_OK(ResolveTag(*out->main_, &ref, ctx));
+  if (ref.branch == "main") ref.branch.clear();
+  if (!ref.branch.empty()) PILUM_RETURN_NOT_OK(CheckBranchName(ref.branch));
+  out->branch_ = ref.branch;
+  out->store_ = out->main_;
+  if (!ref.branch.empty()) {
+    PILUM_ASSIGN_OR_RETURN(out->store_, ObjectStore::Open(StoreUri(uri, ref.branch), options));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto found, ref.version    ? FindVersion(*out->store_, *ref.version, ctx)
+                                     : ref.as_of_ns ? FindAsOf(*out->store_, *ref.as_of_ns, ctx)
+                                                    : FindLatest(*out->store_, ctx));
+  out->listed_ = found.listed;
+  out->manifest_ = std::move(found.manifest);
+  auto schema = TableSchema::Make(out->manifest_->schema);
+  if (!schema.ok()) return WithContext(out->store_->uri() + "/" + found.listed.path(), schema.status());
+  out->schema_ = std::move(*schema);
+  out->files_ = std::make_shared<const TableFiles>(out->store_, out->manifest_->base_paths, options);
+  return out;
+}
+
+Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
+                                                            ReadContext& ctx) const {
+  return MakeTableSnapshot({files_, schema_, manifest_}, fragments, ctx);
+}
+
+Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
+  const auto told = [](const Fragment& f) {
+    return (f.physical_rows > 0 || f.files.empty()) && (!f.deletions || f.deletions->num_deleted > 0);
+  };
+  if (std::all_of(manifest_->fragments.begin(), manifest_->fragments.end(), told)) return TotalsOf(*manifest_).rows;
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenSnapshot(std::nullopt, ctx));
+  uint64_t rows = 0;
+  for (const auto& unit : snapshot->units()) rows += unit->num_rows();
+  return rows;
+}
+
+Result<std::vector<TableVersion>> Table::Versions(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_));
+  std::vector<TableVersion> out;
+  for (const ListedVersion& one : listed.attached) {
+    PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(*store_, one, ctx));
+    out.push_back({manifest->version, manifest->timestamp_ns, TotalsOf(*manifest), manifest});
+  }
+  return out;
+}
+
+Result<uint64_t> Table::LatestVersion() const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_));
+  if (listed.attached.empty()) return NotFoundError("{}: it has no versions any more", store_->uri());
+  return listed.attached.back().name.version;
+}
+
+Result<std::optional<Transaction>> Table::ReadTransaction(ReadContext& ctx) const {
+  Status damaged;
+  if (manifest_->transaction) {
+    PILUM_ASSIGN_OR_RETURN(auto source, files_->OpenOwn(listed_.path(), ctx));
+    auto message = ReadManifestSection(*source, *manifest_->transaction, ctx);
+    PILUM_RETURN_NOT_OK(message.ok() || KindOf(message.status()) == ErrorKind::kCorrupt ? Status::OK()
+                                                                                        : message.status());
+    auto parsed = message.ok() ? ParseTransaction(*message) : Result<Transaction>(message.status());
+    if (parsed.ok()) return std::optional(std::move(*parsed));
+    damaged = WithContext(source->name(), parsed.status());
+  }
+  // The same message lies in a file of its own, which older writers rely on.
+  if (manifest_->transaction_file.empty())
+    return damaged.ok() ? Result<std::optional<Transaction>>(std::nullopt) : damaged;
+  auto source = files_->OpenOwn("_transactions/" + manifest_->transaction_file, ctx);
+  if (!source.ok()) {
+    if (!damaged.ok()) return damaged;
+    if (KindOf(source.status()) == ErrorKind::kNotFound) return std::optional<Transaction>();
+    return source.status();
+  }
+  if ((*source)->size() > kMaxTransaction) return Corrupt((*source)->name(), "", "too large for a transaction");
+  PILUM_ASSIGN_OR_RETURN(auto bytes, (*source)->ReadRange({0, (*source)->size()}, ctx));
+  auto parsed = ParseTransaction({reinterpret_cast<const char*>(bytes->data()), static_cast<size_t>(bytes->size())});
+  if (!parsed.ok()) return WithContext((*source)->name(), parsed.status());
+  return std::optional(std::move(*parsed));
+}
+
+}  // namespace pilum

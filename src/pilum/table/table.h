@@ -1,0 +1,83 @@
+// A Lance table: finding and opening one version of it, and what there is beside it. Called by cli and python; the rows
+// are read through the seam (source/snapshot.h). Immutable once open; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pilum/io/object_store.h"
+#include "pilum/source/snapshot.h"
+#include "pilum/table/manifest.h"
+#include "pilum/table/manifest_names.h"
+#include "pilum/table/refs.h"
+#include "pilum/table/table_files.h"
+#include "pilum/table/table_schema.h"
+#include "pilum/table/transaction.h"
+
+namespace pilum {
+
+// Which version; by default the newest of main. At most one of version, tag and as_of_ns.
+struct TableRef {
+  std::string branch;               // empty: main
+  std::optional<uint64_t> version;  // a detached one too
+  std::string tag;                  // which may be on a branch
+  std::optional<int64_t> as_of_ns;  // since 1970, UTC: the newest that is not younger
+};
+
+// Sums over the fragments of a version, as its manifest tells them.
+struct TableTotals {
+  uint64_t fragments = 0, rows = 0, physical_rows = 0, deleted_rows = 0;
+  uint64_t data_files = 0, data_bytes = 0, deletion_files = 0;
+};
+TableTotals TotalsOf(const Manifest& manifest);
+
+struct TableVersion {
+  uint64_t version = 0;
+  int64_t timestamp_ns = 0;
+  TableTotals totals;
+  std::shared_ptr<const Manifest> manifest;
+};
+
+class Table {
+ public:
+  // kNotFound: there is no table, no such version, tag or branch; says which there are. kCorrupt or kUnsupported: the
+  // manifest of that version; where it is the newest, the message says which older one still opens.
+  static Result<std::shared_ptr<const Table>> Open(const std::string& uri, const TableRef& ref,
+                                                   const StoreOptions& options, ReadContext& ctx);
+
+  const std::string& uri() const { return uri_; }  // as given
+  const std::string& branch() const { return branch_; }
+  const Manifest& manifest() const { return *manifest_; }
+  const ListedVersion& listed() const { return listed_; }  // the manifest's name
+  // The table's own columns, without the system's.
+  const std::shared_ptr<arrow::Schema>& schema() const { return schema_->declared(); }
+  const TableSchema& columns() const { return *schema_; }
+
+  Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
+  // `fragments`: only those, by id.
+  Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
+                                                       ReadContext& ctx) const;
+
+  // Of its branch, ascending, without detached ones. An unreadable one is an error that names it.
+  Result<std::vector<TableVersion>> Versions(ReadContext& ctx) const;
+  Result<uint64_t> LatestVersion() const;
+  // What made this version. nullopt: neither the manifest has it nor a file of its own.
+  Result<std::optional<Transaction>> ReadTransaction(ReadContext& ctx) const;
+  Result<std::map<std::string, TableTag>> Tags(ReadContext& ctx) const { return ListTags(*main_, ctx); }
+  Result<std::map<std::string, TableBranch>> Branches(ReadContext& ctx) const { return ListBranches(*main_, ctx); }
+
+ private:
+  std::string uri_, branch_;
+  std::shared_ptr<ObjectStore> main_;   // where tags and branches are kept
+  std::shared_ptr<ObjectStore> store_;  // of the branch
+  std::shared_ptr<const TableFiles> files_;
+  std::shared_ptr<const TableSchema> schema_;
+  std::shared_ptr<const Manifest> manifest_;
+  ListedVersion listed_;
+};
+
+}  // namespace pilum

@@ -1,0 +1,44 @@
+#include "pilum/table/table_files.h"
+
+namespace pilum {
+
+Result<std::shared_ptr<ObjectStore>> TableFiles::BaseStore(const BasePath& base) const {
+  std::lock_guard lock(mutex_);
+  auto& store = opened_[base.id];
+  if (store) return store;
+  PILUM_ASSIGN_OR_RETURN(store, ObjectStore::Open(base.path, IsRemoteUri(base.path) ? options_ : StoreOptions()));
+  return store;
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::Open(std::optional<uint32_t> base_id, const std::string& folder,
+                                                           const std::string& name, ReadContext& ctx) const {
+  if (!base_id) return OpenOwn(folder + "/" + name, ctx);
+  for (const BasePath& base : bases_) {
+    if (base.id != *base_id) continue;
+    PILUM_ASSIGN_OR_RETURN(auto store, BaseStore(base));
+    auto source = store->OpenSource(base.is_dataset_root ? folder + "/" + name : name, ctx);
+    if (source.ok() || KindOf(source.status()) != ErrorKind::kNotFound) return source;
+    return NotFoundError(
+        "{}; the table keeps it below its base path {} ({}): was that moved or removed since? A table that others are "
+        "branches or shallow clones of cannot be moved",
+        source.status().message(), base.id, base.path);
+  }
+  return Corrupt(uri(), "manifest",
+                 fmt::format("{}/{} lies below base path {}, and there is none", folder, name, *base_id));
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenData(const DataFile& file, ReadContext& ctx) const {
+  return Open(file.base_id, "data", file.path, ctx);
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenDeletions(const DeletionFile& file, uint64_t fragment,
+                                                                    ReadContext& ctx) const {
+  const std::string path = file.Path(fragment);
+  return Open(file.base_id, "_deletions", path.substr(path.find('/') + 1), ctx);
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenOwn(const std::string& path, ReadContext& ctx) const {
+  return root_->OpenSource(path, ctx);
+}
+
+}  // namespace pilum

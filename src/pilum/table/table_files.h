@@ -1,0 +1,44 @@
+// Where the files of one version lie: the table's own root, and the base paths of branches and clones. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "pilum/io/object_store.h"
+#include "pilum/table/manifest.h"
+
+namespace pilum {
+
+class TableFiles {
+ public:
+  // `options`: how base paths on the same kind of store are reached.
+  TableFiles(std::shared_ptr<ObjectStore> root, std::vector<BasePath> bases, StoreOptions options)
+      : root_(std::move(root)), bases_(std::move(bases)), options_(std::move(options)) {}
+
+  const std::string& uri() const { return root_->uri(); }
+  const ObjectStore& root() const { return *root_; }
+
+  // kNotFound says in which place of the table the file is missing.
+  Result<std::shared_ptr<const ByteSource>> OpenData(const DataFile& file, ReadContext& ctx) const;
+  Result<std::shared_ptr<const ByteSource>> OpenDeletions(const DeletionFile& file, uint64_t fragment,
+                                                          ReadContext& ctx) const;
+  // `path`: below the root.
+  Result<std::shared_ptr<const ByteSource>> OpenOwn(const std::string& path, ReadContext& ctx) const;
+
+ private:
+  // Opens `folder`/`name` below the root or a base; a base that is no table's root has no folders.
+  Result<std::shared_ptr<const ByteSource>> Open(std::optional<uint32_t> base, const std::string& folder,
+                                                 const std::string& name, ReadContext& ctx) const;
+  Result<std::shared_ptr<ObjectStore>> BaseStore(const BasePath& base) const;
+
+  const std::shared_ptr<ObjectStore> root_;
+  const std::vector<BasePath> bases_;
+  const StoreOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::map<uint32_t, std::shared_ptr<ObjectStore>> opened_;  // base id -> its store
+};
+
+}  // namespace pilum

@@ -1,0 +1,142 @@
+#include "pilum/table/table_schema.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include "pilum/source/field_path.h"
+
+namespace pilum {
+namespace {
+
+Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
+
+// Field id -> its column in the file. The first of an id counts, as it does for pylance.
+std::map<int32_t, uint32_t> ColumnsById(const DataFile& file) {
+  std::map<int32_t, uint32_t> out;
+  for (size_t i = 0; i < file.fields.size(); ++i) {
+    if (file.fields[i] >= 0 && file.column_indices[i] >= 0) {
+      out.emplace(file.fields[i], static_cast<uint32_t>(file.column_indices[i]));
+    }
+  }
+  return out;
+}
+
+bool IsVersion20(const DataFile& file) { return file.major < 2 || (file.major == 2 && file.minor == 0); }
+
+// A blob of this kind lies in the file, beside it or elsewhere; the column holds where.
+std::shared_ptr<arrow::Field> AsStored(const std::shared_ptr<arrow::Field>& declared) {
+  const auto& metadata = declared->metadata();
+  if (!metadata || metadata->Get("ARROW:extension:name").ValueOr("") != "lance.blob.v2") return declared;
+  const auto fact = [](const char* name, std::shared_ptr<arrow::DataType> type) {
+    return arrow::field(name, std::move(type), false);
+  };
+  return arrow::field(
+      declared->name(),
+      arrow::struct_({fact("kind", arrow::uint8()), fact("position", arrow::uint64()), fact("size", arrow::uint64()),
+                      fact("blob_id", arrow::uint32()), fact("blob_uri", arrow::utf8())}),
+      declared->nullable(),
+      arrow::key_value_metadata({"lance-encoding:blob", "lance-encoding:packed"}, {"true", "true"}));
+}
+
+}  // namespace
+
+const char* SystemColumnName(SystemColumn column) {
+  switch (column) {
+    case SystemColumn::kRowId: return "_rowid";
+    case SystemColumn::kRowAddress: return "_rowaddr";
+    case SystemColumn::kCreatedAt: return "_row_created_at_version";
+    default: return "_row_last_updated_at_version";
+  }
+}
+
+Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& schema) {
+  auto out = std::make_shared<TableSchema>();
+  out->declared_ = schema.schema;
+  for (const WireField& f : schema.fields) out->names_.emplace(f.id, f.name);
+  arrow::FieldVector fields;
+  for (const auto& f : schema.schema->fields()) fields.push_back(AsStored(f));
+  out->stored_ = arrow::schema(fields, schema.schema->metadata());
+  std::set<std::string> names;
+  for (const auto& f : fields) {
+    if (!names.insert(f->name()).second) return Bad(fmt::format("schema: two columns are named '{}'", f->name()));
+  }
+  for (const SystemColumn c : kSystemColumns) {
+    if (!names.contains(SystemColumnName(c))) fields.push_back(arrow::field(SystemColumnName(c), arrow::uint64()));
+  }
+  out->full_ = arrow::schema(std::move(fields), schema.schema->metadata());
+  PILUM_ASSIGN_OR_RETURN(out->leaves_, LeafColumnsOf(*out->full_));
+  for (const LeafColumn& leaf : out->leaves_) {
+    if (leaf.top_level >= schema.schema->num_fields()) break;
+    const FieldIds* at = &schema.ids.children[static_cast<size_t>(leaf.top_level)];
+    Path path{{at->id}, {{schema.schema->field(leaf.top_level)->name()}}, false};
+    for (const ShapeLayer& layer : leaf.layers) {
+      const auto child = static_cast<size_t>(layer.kind == ShapeLayerKind::kStruct ? layer.child : 0);
+      if (child >= at->children.size()) return Bad(fmt::format("schema: column '{}' lacks field ids", leaf.name));
+      at = &at->children[child];
+      path.ids.push_back(at->id);
+      path.in_map |= layer.kind == ShapeLayerKind::kMap;
+      if (layer.kind == ShapeLayerKind::kStruct && !path.in_map) {
+        path.path.steps.push_back(layer.field->type()->field(layer.child)->name());
+      }
+    }
+    out->paths_.push_back(std::move(path));
+  }
+  return out;
+}
+
+Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file) const {
+  const ViewKey key(IsVersion20(file), file.fields, file.column_indices);
+  std::lock_guard lock(mutex_);
+  auto& held = views_[key];
+  if (held) return held;
+  PILUM_ASSIGN_OR_RETURN(FileView view, MakeView(file));
+  held = std::make_shared<const FileView>(std::move(view));
+  return held;
+}
+
+Result<FileView> TableSchema::MakeView(const DataFile& file) const {
+  if (file.is_legacy()) {
+    return Unsupported(
+        "data file {}: legacy Lance files (0.1) are not read yet; rewrite the table with pylance and "
+        "data_storage_version='2.2'",
+        file.path);
+  }
+  const auto column_of = ColumnsById(file);
+  FileView view;
+  view.every_field = IsVersion20(file);
+  std::vector<FieldPath> held;
+  std::set<int32_t> done;
+  for (const Path& path : paths_) {
+    if (!column_of.contains(path.ids.back())) continue;
+    held.push_back(path.path);
+    for (size_t i = view.every_field ? 0 : path.ids.size() - 1; i < path.ids.size(); ++i) {
+      if (!done.insert(path.ids[i]).second) continue;
+      const auto column = column_of.find(path.ids[i]);
+      if (column == column_of.end()) {
+        return Bad(fmt::format("data file {}: it has field {} of column '{}', but not field {} around it", file.path,
+                               path.ids.back(), path.path.ToString(), path.ids[i]));
+      }
+      view.columns.push_back(column->second);
+    }
+  }
+  // A column of the table that was not understood must not become NULLs.
+  for (const auto& [id, column] : column_of) {
+    const auto name = names_.find(id);
+    if (name != names_.end() && !done.contains(id)) {
+      return Unsupported("data file {}: it holds field {} ('{}') in a way that this Pilum does not read", file.path, id,
+                         name->second);
+    }
+  }
+  PILUM_ASSIGN_OR_RETURN(view.schema, PrunedSchema(*stored_, MinimalPaths(held)));
+  PILUM_ASSIGN_OR_RETURN(auto leaves, LeafColumnsOf(*view.schema));
+  if (leaves.size() != held.size()) {
+    return Bad(fmt::format("data file {}: it has a part of a column that is stored whole or not at all", file.path));
+  }
+  return view;
+}
+
+}  // namespace pilum

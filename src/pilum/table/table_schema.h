@@ -1,0 +1,59 @@
+// The schema of one version of a table, as every fragment of it is read: columns, ids, and which file of a fragment holds
+// what. Called by fragment.cc and snapshot.cc. Thread-safe; no I/O.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "pilum/file/file_reader.h"
+#include "pilum/table/manifest.h"
+
+namespace pilum {
+
+// Columns that every table has, of uint64, not null, and that come only where they are named.
+enum class SystemColumn { kRowId, kRowAddress, kCreatedAt, kLastUpdatedAt };
+inline constexpr SystemColumn kSystemColumns[] = {SystemColumn::kRowId, SystemColumn::kRowAddress,
+                                                  SystemColumn::kCreatedAt, SystemColumn::kLastUpdatedAt};
+const char* SystemColumnName(SystemColumn column);  // "_rowid"
+
+class TableSchema {
+ public:
+  // kCorrupt, or kUnsupported for a type that no Lance file holds. Errors name no file.
+  static Result<std::shared_ptr<const TableSchema>> Make(const FileSchema& schema);
+
+  const std::shared_ptr<arrow::Schema>& declared() const { return declared_; }
+  // What reads give: of a blob (lance.blob.v2) the descriptor of where it lies, else as declared.
+  const std::shared_ptr<arrow::Schema>& stored() const { return stored_; }
+  const std::shared_ptr<arrow::Schema>& full() const { return full_; }  // then the system's, whose names are free
+  const std::vector<LeafColumn>& leaves() const { return leaves_; }     // of full()
+  int num_system() const { return full_->num_fields() - stored_->num_fields(); }
+
+  // What one data file holds of the table's columns; its schema may be empty. The same object for files that hold the
+  // same in the same way, as those of most fragments do. kCorrupt where it cannot be so, kUnsupported where it has a
+  // column of the table in a form that is not known here.
+  Result<std::shared_ptr<const FileView>> ViewOf(const DataFile& file) const;
+
+ private:
+  // A leaf column's way down: the id of its top-level field, of each field below, and its own. And its name.
+  struct Path {
+    std::vector<int32_t> ids;
+    FieldPath path;  // of a map: the map's
+    bool in_map = false;
+  };
+
+  Result<FileView> MakeView(const DataFile& file) const;
+
+  std::shared_ptr<arrow::Schema> declared_, stored_, full_;
+  std::vector<LeafColumn> leaves_;
+  std::vector<Path> paths_;                                                      // one a leaf of stored_
+  std::map<int32_t, std::string> names_;                                         // of all field ids
+  using ViewKey = std::tuple<bool, std::vector<int32_t>, std::vector<int32_t>>;  // is 2.0, fields, columns
+  mutable std::mutex mutex_;
+  mutable std::map<ViewKey, std::shared_ptr<const FileView>> views_;
+};
+
+}  // namespace pilum

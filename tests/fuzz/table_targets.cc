@@ -1,0 +1,80 @@
+// What a table keeps beside its data files: manifests, transactions, deletion files, sequences of row ids.
+#include <arrow/buffer.h>
+
+#include "pilum/io/byte_source.h"
+#include "pilum/table/deletions.h"
+#include "pilum/table/manifest.h"
+#include "pilum/table/roaring.h"
+#include "pilum/table/row_ids.h"
+#include "pilum/table/table_schema.h"
+#include "pilum/table/transaction.h"
+#include "tests/fuzz/targets.h"
+#include "tests/support/capped_pool.h"
+
+namespace pilum::fuzz {
+namespace {
+
+constexpr uint64_t kRows = 20000;            // of a fragment
+constexpr int64_t kMostAtOnce = 64ll << 20;  // bytes
+
+std::string_view View(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+
+int WholeManifest(const uint8_t* data, size_t size) {
+  ReadContext ctx;
+  auto source = MakeMemorySource("m", arrow::Buffer::FromString(std::string(View(data, size))));
+  auto manifest = ReadManifest(*source, ctx);
+  if (!manifest.ok()) return 0;
+  if ((*manifest)->transaction) {
+    auto section = ReadManifestSection(*source, *(*manifest)->transaction, ctx);
+    if (section.ok()) (void)ParseTransaction(*section);
+  }
+  auto schema = TableSchema::Make((*manifest)->schema);
+  if (!schema.ok()) return 0;
+  for (const Fragment& fragment : (*manifest)->fragments) {
+    for (const DataFile& file : fragment.files) (void)(*schema)->ViewOf(file);
+  }
+  return 0;
+}
+
+int TransactionMessage(const uint8_t* data, size_t size) {
+  (void)ParseTransaction(View(data, size));
+  return 0;
+}
+
+int Deletions(const uint8_t* data, size_t size, DeletionFile::Kind kind) {
+  test::CappedPool pool(kMostAtOnce);
+  ReadContext ctx;
+  ctx.pool = &pool;
+  DeletionFile file;
+  file.kind = kind;
+  auto rows = ParseDeletions(file, arrow::Buffer::FromString(std::string(View(data, size))), kRows, ctx);
+  if (pool.over()) std::abort();
+  if (rows.ok() && !rows->empty() && rows->ranges().back().end > kRows) std::abort();
+  return 0;
+}
+
+template <typename Sequence>
+int RowNumbers(const uint8_t* data, size_t size) {
+  for (const uint64_t rows : {uint64_t{10}, uint64_t{30}, uint64_t{300}}) {
+    auto sequence = Sequence::Parse(View(data, size), rows);
+    if (!sequence.ok()) continue;
+    std::vector<uint64_t> ids;
+    sequence->Append(RowSet::All(rows), &ids);
+    if (ids.size() != rows) std::abort();
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Target> TableTargets() {
+  using Kind = DeletionFile::Kind;
+  return {{"table_manifest", false, WholeManifest},
+          {"table_transaction", false, TransactionMessage},
+          {"table_deletions_arrow", false, [](auto* data, size_t n) { return Deletions(data, n, Kind::kArrowArray); }},
+          {"table_deletions_bitmap", false, [](auto* data, size_t n) { return Deletions(data, n, Kind::kBitmap); }},
+          {"table_row_ids", false, RowNumbers<RowIdSequence>},
+          {"table_row_versions", false, RowNumbers<RowVersionSequence>}};
+}
+
+}  // namespace pilum::fuzz
