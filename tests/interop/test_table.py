@@ -92,6 +92,42 @@ def test_a_history(tmp_path, stable, file_version):
     assert [t.operation for t in pilum.dataset(uri).get_transactions(100)][-1] == "Overwrite"
 
 
+def test_legacy_files(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    n = 5000
+
+    def some(start):
+        ids = range(start, start + n)
+        return pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "s": pa.array([None if i % 7 == 3 else f"s{i}" for i in ids], pa.string()),
+                "b": pa.array([i % 3 == 0 for i in ids]),
+                "f": pa.array([[i, i + 1] for i in ids], pa.list_(pa.float32(), 2)),
+                "st": pa.array([{"a": i, "t": "x" * (i % 5)} for i in ids]),
+                "l": pa.array([list(range(i % 4)) for i in ids], pa.list_(pa.int32())),
+                "ls": pa.array([[f"q{i}"] * (i % 3) for i in ids], pa.list_(pa.string())),
+                "d": pa.array([datetime.datetime(2020, 1, 1)] * n, pa.timestamp("us")),
+                "w": pa.array([b"abc"] * n, pa.binary(3)),
+                "lb": pa.array([b"y" * (i % 9) for i in ids], pa.large_binary()),
+            }
+        )
+
+    ds = lance.write_dataset(some(0), uri, data_storage_version="legacy", max_rows_per_file=3000, max_rows_per_group=700)
+    ds = lance.write_dataset(some(n), uri, mode="append")
+    ds.delete("id % 10 = 4")
+    ds.add_columns({"y": "id * 2"})
+    ds.alter_columns({"path": "s", "name": "t"})
+    ds.drop_columns(["id"])
+    check(uri)
+    ours, theirs = pilum.dataset(uri), lance.dataset(uri)
+    how = {"columns": ["st.t", "y", "ls"], "filter": "y > 3000 and t is not null"}
+    assert ours.to_table(**how).equals(theirs.to_table(**how))
+    assert pa.Table.from_batches(ours.to_batches(batch_size=13, columns=["l", "b"])).equals(ours.to_table(columns=["l", "b"]))
+    picks = [5, 8000, 5, 700, 699]
+    assert ours.take(picks).equals(theirs.take(picks))
+
+
 def test_both_kinds_of_deletion_files(tmp_path):
     uri = str(tmp_path / "t.lance")
     ds = lance.write_dataset(pa.table({"id": pa.array(range(30000), pa.int64())}), uri, max_rows_per_file=15000)

@@ -7,9 +7,11 @@ import subprocess
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
+import pyarrow.fs as fs
 import pytest
 from proxy import Proxy
 
@@ -118,6 +120,25 @@ def test_lance_files_in_python(root, s3):
     del dropped
     with pytest.raises(pilum.NotFound):
         LanceFileReader(f"{root}/x/dropped.lance")
+
+
+def test_lance_tables_in_a_bucket(root, s3, build):
+    golden = Path(__file__).parents[1] / "golden" / "table"
+    bucket = fs.S3FileSystem(access_key=s3["AWS_ACCESS_KEY_ID"], secret_key=s3["AWS_SECRET_ACCESS_KEY"],
+                             endpoint_override=s3["AWS_ENDPOINT_URL"], region="us-east-1")
+    for name in ("merge-insert-stable", "old-0.33.0-stable"):
+        fs.copy_files(str(golden / name / "table.lance"), f"{root.removeprefix('s3://')}/{name}.lance", destination_filesystem=bucket)
+        far, near = pilum.dataset(f"{root}/{name}.lance"), pilum.dataset(golden / name / "table.lance")
+        assert far.versions() == near.versions()
+        for v in near.versions():
+            a, b = far.checkout_version(v["version"]), near.checkout_version(v["version"])
+            assert a.to_table(with_row_id=True).equals(b.to_table(with_row_id=True))
+            assert a.read_transaction(a.version) == b.read_transaction(b.version)
+        assert far.take([3, 0, 3]).equals(near.take([3, 0, 3]))
+        done = run(build, "query", f"{root}/{name}.lance", "SELECT COUNT(*) AS n FROM t")
+        assert done.stdout == f"n\n{near.count_rows()}\n", done.stderr
+    with pytest.raises(pilum.NotFound, match="no Lance table"):
+        pilum.dataset(f"{root}/none.lance")
 
 
 def test_storage_options_stand_for_the_environment(root, s3, monkeypatch):

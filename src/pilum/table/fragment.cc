@@ -86,22 +86,28 @@ Result<std::shared_ptr<PhysicalFragment>> PhysicalFragment::Make(TableContext ta
 Status PhysicalFragment::PlanFiles() {
   for (const DataFile& file : fragment_.files) {
     PILUM_ASSIGN_OR_RETURN(auto view, table_.schema->ViewOf(file));
-    if (view->schema->num_fields() > 0) files_.push_back({&file, std::move(view), nullptr, true});
+    if (view->schema->num_fields() > 0) files_.push_back({&file, std::move(view), nullptr, nullptr, true});
   }
   return Status::OK();
 }
 
 Status PhysicalFragment::CountRows(ReadContext& ctx) {
   if (fragment_.files.empty()) return Status::OK();
-  PILUM_ASSIGN_OR_RETURN(auto source, table_.files->OpenData(fragment_.files[0], ctx));
+  const DataFile& file = fragment_.files[0];
+  PILUM_ASSIGN_OR_RETURN(auto source, table_.files->OpenData(file, ctx));
+  if (file.is_legacy()) {
+    PILUM_ASSIGN_OR_RETURN(auto legacy,
+                           LegacyFile::Open(std::move(source), table_.schema->LegacyFieldsOf(file, {}), ctx));
+    num_rows_ = legacy->num_rows();
+    return Status::OK();
+  }
   PILUM_ASSIGN_OR_RETURN(auto reader, FileReader::Open(std::move(source), ctx));
   num_rows_ = reader->num_rows();
   return Status::OK();
 }
 
-Result<std::shared_ptr<const FileReader>> PhysicalFragment::Reader(OpenedFile* file, ReadContext& ctx) const {
-  std::lock_guard lock(mutex_);
-  if (file->reader && (file->verifies || ctx.verify == Verify::kOff)) return file->reader;
+// Under the lock.
+Status PhysicalFragment::Open(OpenedFile* file, ReadContext& ctx) const {
   auto source = table_.files->OpenData(*file->file, ctx);
   if (!source.ok()) return WithContext(name_, source.status());
   const std::string path = (*source)->name();
@@ -109,15 +115,37 @@ Result<std::shared_ptr<const FileReader>> PhysicalFragment::Reader(OpenedFile* f
   if (file->file->size > 0 && file->file->size != size) {
     return Corrupt(path, "", fmt::format("it has {} bytes, the manifest of {} says {}", size, name_, file->file->size));
   }
-  auto reader = FileReader::OpenView(std::move(*source), *file->view, ctx);
-  if (!reader.ok()) return WithContext(name_, reader.status());
-  if ((*reader)->num_rows() != num_rows_) {
-    return Corrupt(path, "",
-                   fmt::format("it has {} rows, the manifest of {} says {}", (*reader)->num_rows(), name_, num_rows_));
+  uint64_t rows = 0;
+  if (file->file->is_legacy()) {
+    auto legacy = LegacyFile::Open(std::move(*source), table_.schema->LegacyFieldsOf(*file->file, *file->view), ctx);
+    if (!legacy.ok()) return WithContext(name_, legacy.status());
+    file->legacy = std::move(*legacy);
+    rows = file->legacy->num_rows();
+  } else {
+    auto reader = FileReader::OpenView(std::move(*source), *file->view, ctx);
+    if (!reader.ok()) return WithContext(name_, reader.status());
+    file->reader = std::move(*reader);
+    rows = file->reader->num_rows();
   }
-  file->reader = std::move(*reader);
   file->verifies = ctx.verify != Verify::kOff;
-  return file->reader;
+  if (rows == num_rows_) return Status::OK();
+  file->reader = nullptr;
+  file->legacy = nullptr;
+  return Corrupt(path, "", fmt::format("it has {} rows, the manifest of {} says {}", rows, name_, num_rows_));
+}
+
+Result<std::unique_ptr<BatchStream>> PhysicalFragment::ReadFile(OpenedFile* file, const std::vector<FieldPath>& columns,
+                                                                const RowSet& rows, const BatchLimits& limits,
+                                                                ReadContext& ctx) const {
+  OpenedFile open;
+  {
+    std::lock_guard lock(mutex_);
+    const bool unverified = file->reader && !file->verifies && ctx.verify != Verify::kOff;
+    if (unverified || (!file->reader && !file->legacy)) PILUM_RETURN_NOT_OK(Open(file, ctx));
+    open = *file;
+  }
+  if (open.legacy) return open.legacy->Read(columns, rows, limits, ctx);
+  return open.reader->Read(columns, rows, limits, ctx);
 }
 
 Result<std::unique_ptr<BatchStream>> PhysicalFragment::Read(const std::vector<FieldPath>& columns, const RowSet& rows,
@@ -132,19 +160,18 @@ Result<std::unique_ptr<BatchStream>> PhysicalFragment::Read(const std::vector<Fi
   parts.name = name_;
   parts.schema = wanted.schema;
   parts.rows = rows;
-  std::vector<std::pair<std::shared_ptr<const FileReader>, std::vector<FieldPath>>> reads;
+  std::vector<std::pair<OpenedFile*, std::vector<FieldPath>>> reads;
   arrow::FieldVector held;
   for (OpenedFile& file : files_) {
     auto own = PathsIn(*file.view->schema, columns);
     if (own.empty()) continue;
-    PILUM_ASSIGN_OR_RETURN(auto reader, Reader(&file, ctx));
-    PILUM_ASSIGN_OR_RETURN(auto pruned, reader->ProjectedSchema(own));
+    PILUM_ASSIGN_OR_RETURN(auto pruned, PrunedSchema(*file.view->schema, MinimalPaths(own)));
     held.insert(held.end(), pruned->fields().begin(), pruned->fields().end());
-    reads.emplace_back(std::move(reader), std::move(own));
+    reads.emplace_back(&file, std::move(own));
   }
   parts.limits = LimitsWithMissing(limits, *wanted.schema, arrow::Schema(std::move(held)));
-  for (const auto& [reader, own] : reads) {
-    PILUM_ASSIGN_OR_RETURN(auto stream, reader->Read(own, rows, parts.limits, ctx));
+  for (const auto& [file, own] : reads) {
+    PILUM_ASSIGN_OR_RETURN(auto stream, ReadFile(file, own, rows, parts.limits, ctx));
     if (reads.size() == 1 && stream->schema()->Equals(*wanted.schema, false)) return stream;
     parts.own.push_back(std::move(stream));
   }

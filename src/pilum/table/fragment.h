@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pilum/file/legacy_file.h"
 #include "pilum/source/snapshot.h"
 #include "pilum/table/manifest.h"
 #include "pilum/table/row_ids.h"
@@ -48,14 +49,17 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
  private:
   struct OpenedFile {
     const DataFile* file = nullptr;
-    std::shared_ptr<const FileView> view;  // what of the table's columns it holds: something
-    std::shared_ptr<const FileReader> reader;
-    bool verifies = true;  // it was opened with its checksums
+    std::shared_ptr<const FileView> view;      // what of the table's columns it holds: something
+    std::shared_ptr<const FileReader> reader;  // none: not open yet, or
+    std::shared_ptr<const LegacyFile> legacy;  // it is of that kind
+    bool verifies = true;                      // it was opened with its checksums
   };
   PhysicalFragment(TableContext table, const Fragment& fragment);
   Status PlanFiles();
   Status CountRows(ReadContext& ctx);
-  Result<std::shared_ptr<const FileReader>> Reader(OpenedFile* file, ReadContext& ctx) const;
+  Status Open(OpenedFile* file, ReadContext& ctx) const;
+  Result<std::unique_ptr<BatchStream>> ReadFile(OpenedFile* file, const std::vector<FieldPath>& columns,
+                                                const RowSet& rows, const BatchLimits& limits, ReadContext& ctx) const;
   Result<std::string> ReadSequence(const SequenceBytes& bytes, ReadContext& ctx) const;
   template <typename Sequence>
   Result<std::shared_ptr<const Sequence>> Lazy(std::shared_ptr<const Sequence>* held, const SequenceBytes& bytes,

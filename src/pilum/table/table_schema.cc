@@ -14,13 +14,31 @@ namespace {
 
 Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
 
-// Field id -> its column in the file. The first of an id counts, as it does for pylance.
+// Field id -> its column in the file. The first of an id counts, as it does for pylance. Legacy files number their pages
+// by field: any number will do.
 std::map<int32_t, uint32_t> ColumnsById(const DataFile& file) {
   std::map<int32_t, uint32_t> out;
   for (size_t i = 0; i < file.fields.size(); ++i) {
+    if (file.is_legacy()) {
+      if (file.fields[i] >= 0) out.emplace(file.fields[i], static_cast<uint32_t>(i));
+      continue;
+    }
     if (file.fields[i] >= 0 && file.column_indices[i] >= 0) {
       out.emplace(file.fields[i], static_cast<uint32_t>(file.column_indices[i]));
     }
+  }
+  return out;
+}
+
+// The ids of what is left of `whole` in `pruned`.
+FieldIds PrunedIds(const arrow::FieldVector& whole, const FieldIds& ids, const arrow::FieldVector& pruned) {
+  FieldIds out{ids.id, {}};
+  size_t at = 0;
+  for (const auto& field : pruned) {
+    while (at < whole.size() && whole[at]->name() != field->name()) ++at;
+    if (at >= ids.children.size()) break;  // items of a fixed-size list have no ids
+    out.children.push_back(PrunedIds(whole[at]->type()->fields(), ids.children[at], field->type()->fields()));
+    ++at;
   }
   return out;
 }
@@ -56,6 +74,7 @@ const char* SystemColumnName(SystemColumn column) {
 Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& schema) {
   auto out = std::make_shared<TableSchema>();
   out->declared_ = schema.schema;
+  out->ids_ = schema.ids;
   for (const WireField& f : schema.fields) out->names_.emplace(f.id, f.name);
   arrow::FieldVector fields;
   for (const auto& f : schema.schema->fields()) fields.push_back(AsStored(f));
@@ -99,15 +118,13 @@ Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file
 }
 
 Result<FileView> TableSchema::MakeView(const DataFile& file) const {
-  if (file.is_legacy()) {
-    return Unsupported(
-        "data file {}: legacy Lance files (0.1) are not read yet; rewrite the table with pylance and "
-        "data_storage_version='2.2'",
-        file.path);
+  if (file.is_legacy() && std::any_of(file.fields.begin(), file.fields.end(), [](int32_t id) { return id < 0; })) {
+    return Unsupported("data file {}: fields of a legacy file were replaced, and so its pages cannot be told",
+                       file.path);
   }
   const auto column_of = ColumnsById(file);
   FileView view;
-  view.every_field = IsVersion20(file);
+  view.every_field = IsVersion20(file) && !file.is_legacy();
   std::vector<FieldPath> held;
   std::set<int32_t> done;
   for (const Path& path : paths_) {
@@ -126,7 +143,7 @@ Result<FileView> TableSchema::MakeView(const DataFile& file) const {
   // A column of the table that was not understood must not become NULLs.
   for (const auto& [id, column] : column_of) {
     const auto name = names_.find(id);
-    if (name != names_.end() && !done.contains(id)) {
+    if (!file.is_legacy() && name != names_.end() && !done.contains(id)) {
       return Unsupported("data file {}: it holds field {} ('{}') in a way that this Pilum does not read", file.path, id,
                          name->second);
     }
@@ -137,6 +154,15 @@ Result<FileView> TableSchema::MakeView(const DataFile& file) const {
     return Bad(fmt::format("data file {}: it has a part of a column that is stored whole or not at all", file.path));
   }
   return view;
+}
+
+LegacyFields TableSchema::LegacyFieldsOf(const DataFile& file, const FileView& view) const {
+  LegacyFields out;
+  out.schema = view.schema ? view.schema : arrow::schema({});
+  out.ids = PrunedIds(stored_->fields(), ids_, out.schema->fields());
+  const auto [least, most] = std::minmax_element(file.fields.begin(), file.fields.end());
+  if (least != file.fields.end()) out.first_id = *least, out.last_id = *most;
+  return out;
 }
 
 }  // namespace pilum

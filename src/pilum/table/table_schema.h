@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pilum/file/file_reader.h"
+#include "pilum/file/legacy_file.h"
 #include "pilum/table/manifest.h"
 
 namespace pilum {
@@ -36,6 +37,8 @@ class TableSchema {
   // same in the same way, as those of most fragments do. kCorrupt where it cannot be so, kUnsupported where it has a
   // column of the table in a form that is not known here.
   Result<std::shared_ptr<const FileView>> ViewOf(const DataFile& file) const;
+  // The same for a legacy file, of which `view` is the view.
+  LegacyFields LegacyFieldsOf(const DataFile& file, const FileView& view) const;
 
  private:
   // A leaf column's way down: the id of its top-level field, of each field below, and its own. And its name.
@@ -48,6 +51,7 @@ class TableSchema {
   Result<FileView> MakeView(const DataFile& file) const;
 
   std::shared_ptr<arrow::Schema> declared_, stored_, full_;
+  FieldIds ids_;  // of stored_
   std::vector<LeafColumn> leaves_;
   std::vector<Path> paths_;                                                      // one a leaf of stored_
   std::map<int32_t, std::string> names_;                                         // of all field ids

@@ -106,7 +106,7 @@ TEST_P(GoldenTables, EveryVersionIsAsPylanceReadIt) {
 INSTANTIATE_TEST_SUITE_P(All, GoldenTables,
                          ::testing::Values("mainline", "nested-types", "schema-evolution", "detached", "updates",
                                            "merge-insert-stable", "storage-2.1", "config-meta", "old-0.33.0-stable",
-                                           "blobs-v2"),
+                                           "blobs-v2", "storage-legacy"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace_if(
