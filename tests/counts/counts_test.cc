@@ -61,11 +61,12 @@ const std::vector<std::string> kProbes = {
 };
 
 // Opens the dataset anew, so that nothing is open or cached: the cost is that of a first query.
-std::string Ask(const PartStore& store, const std::string& sql, bool use_index) {
+std::string Ask(const std::shared_ptr<ObjectStore>& objects, const std::string& name, const std::string& sql,
+                bool use_index) {
   ReadStats stats;
   ReadContext ctx;
   ctx.stats = &stats;
-  auto snapshot = store.OpenSnapshot(use_index, ctx);
+  auto snapshot = PartStore::OpenIn(objects, name).ValueOrDie()->OpenSnapshot(use_index, ctx);
   if (!snapshot.ok()) return "error: " + snapshot.status().message();
   auto query = BindQuery(sql, **snapshot, {});
   if (!query.ok()) return "error: " + query.status().message();
@@ -101,7 +102,7 @@ void ExpectCosts(const std::string& name, const arrow::RecordBatchVector& parts,
   for (const std::string& sql : probes) {
     got += sql + "\n";
     for (bool use_index : {true, false}) {
-      got += fmt::format("  {}: {}\n", use_index ? "sidecars" : "scan", Ask(*store, sql, use_index));
+      got += fmt::format("  {}: {}\n", use_index ? "sidecars" : "scan", Ask(objects, name, sql, use_index));
     }
   }
   testing::ExpectRecorded(name + ".txt", got);

@@ -86,10 +86,12 @@ class FaultStore final : public ObjectStore {
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
     return Mutate<Result<bool>>("put " + path, [&] { return inner_->PutFileIfAbsent(path, local_file); });
   }
-  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
+  Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
+                                              const std::string& up_to, ReadContext& ctx) const override {
     if (plan_->Fails("list " + prefix)) return Injected("list " + prefix);
-    return inner_->List(prefix);
+    return inner_->ListBetween(prefix, after, up_to, ctx);
   }
+  const ReadCost& cost() const override { return inner_->cost(); }
   Result<StoreTime> Now() const override {
     if (plan_->Fails("now")) return Injected("now");
     return inner_->Now();

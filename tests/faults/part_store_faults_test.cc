@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 
 #include "pilum/index/index_test_data.h"
+#include "pilum/part/part_spool.h"
 #include "pilum/part/part_store.h"
 #include "tests/faults/fault_store.h"
 #include "tests/faults/store_rows.h"
@@ -51,6 +52,32 @@ TEST(PartStoreFaults, PutAtEveryCall) {
         RecordProperty("calls", static_cast<int>(n));
       }
     }
+  }
+}
+
+// A put that outlasts a sweep's grace: its sidecars were taken for a dead writer's. They are there again once it is done.
+TEST(PartStoreFaults, ASlowPutFindsItsSidecarsAgain) {
+  for (const bool slow : {false, true}) {
+    const auto memory = ObjectStore::Memory();
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->before = [&](uint64_t) {
+      if (!plan->log.back().starts_with("put d/parts/")) return;
+      for (const ObjectInfo& side : memory->List("d/side/").ValueOrDie()) EXPECT_TRUE(memory->Remove(side.path).ok());
+    };
+    const DatasetFiles files{std::make_shared<FaultStore>(memory, plan), "d/", "d", nullptr, nullptr};
+    const auto dir = TempDir::Make().ValueOrDie();
+    const auto rows = Rows(0, 100);
+    auto spool = PartSpool::Make(dir->path() + "/spool", rows->schema(), *rows->schema(),
+                                 PartWriteOptions::For(*rows->schema(), FileVersion::kV2_2).file)
+                     .ValueOrDie();
+    ASSERT_TRUE(spool->Append(*rows).ok());
+    const auto made = spool->Finish().ValueOrDie();
+    ReadContext ctx;
+    const auto soon = slow ? std::chrono::seconds(0) : std::chrono::hours(1);
+    ASSERT_TRUE(PublishPart(files, files.PartPath(made.hash), made.hash, made, ctx, soon).ValueOrDie());
+    EXPECT_EQ(memory->List("d/side/").ValueOrDie().size(), slow ? 3u : 0u);
+    EXPECT_EQ(Ids(memory).size(), 100u);
+    if (slow) ExpectSound(memory, "put again");
   }
 }
 

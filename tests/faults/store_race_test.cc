@@ -1,4 +1,4 @@
-// 4 writers, 4 compactors and a sweeper on one store, with a pause at any call: at each listing every acknowledged row
+// 4 writers, 4 compactors, 2 who bundle and a sweeper on one store, with a pause at any call: at each listing every acknowledged row
 // counts exactly once, and nothing is there that nobody put.
 #include <gtest/gtest.h>
 
@@ -82,6 +82,14 @@ class Race {
     swept_ += done.ok() ? done->parts : 0;
   }
 
+  void MaintainOne(uint64_t seed) {
+    auto parts = PartStore::OpenIn(Slow(seed), "d").ValueOrDie();
+    ReadContext ctx;
+    const auto done = parts->Maintain({seed % 4 == 0}, ctx);
+    if (!done.ok()) ASSERT_EQ(KindOf(done.status()), ErrorKind::kNotFound) << done.status().ToString();
+    if (done.ok()) bundled_ += done->caches[0].written;
+  }
+
   // One listing: the rows acknowledged before it began are all there, once; all that are there were put. False: a part went
   // before it was read, as readers of a grace this short must expect.
   bool Look(bool use_index) {
@@ -99,6 +107,7 @@ class Race {
   }
 
   uint64_t swept() const { return swept_; }
+  uint64_t bundled() const { return bundled_; }
   std::shared_ptr<ObjectStore> store() const { return store_; }
 
  private:
@@ -115,7 +124,7 @@ class Race {
   const std::shared_ptr<ObjectStore> store_ = ObjectStore::Memory();
   std::mutex mutex_;
   std::set<int64_t> tried_, acknowledged_;
-  std::atomic<uint64_t> next_row_{0}, swept_{0};
+  std::atomic<uint64_t> next_row_{0}, swept_{0}, bundled_{0};
   std::atomic<bool> stop_{false};
   uint64_t next_id_ = 1;
   std::vector<std::jthread> threads_;
@@ -128,6 +137,7 @@ TEST(StoreRace, EveryAcknowledgedRowCountsOnce) {
   race.Run([&](uint64_t s) { race.WriteOne(s); }, 4);
   race.Run([&](uint64_t s) { race.CompactOne(s); }, 4);
   race.Run([&](uint64_t s) { race.SweepOne(s); }, 1);
+  race.Run([&](uint64_t s) { race.MaintainOne(s); }, 2);
   uint64_t looks = 0, again = 0;
   while (std::chrono::steady_clock::now() - start < std::chrono::duration<double>(budget.seconds) &&
          !::testing::Test::HasFailure()) {

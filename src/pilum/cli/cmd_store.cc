@@ -174,6 +174,7 @@ Result<int> Sweep(const StoreArgs& args) {
       fmt::format("{} {} ({}), {} ({}), {}", args.dry_run ? "would remove" : "removed",
                   Plural(r.parts, "merged-away part"), HumanBytes(r.part_bytes), Plural(r.sidecars, "sidecar"),
                   HumanBytes(r.sidecar_bytes), Plural(r.unfinished, "unfinished write"));
+  if (r.caches > 0) text += fmt::format(", {} ({})", Plural(r.caches, "superseded bundle"), HumanBytes(r.cache_bytes));
   if (r.waiting > 0) text += fmt::format("; {} more once the grace of {} has passed", Thousands(r.waiting), args.grace);
   return PrintLine(args, text);
 }
@@ -242,6 +243,20 @@ Result<int> Backfill(const StoreArgs& args) {
   PILUM_ASSIGN_OR_RETURN(const BackfillResult r, store->Backfill({args.all}, session->ctx()));
   return PrintLine(args, fmt::format("rebuilt sidecars of {} of {} ({})", Thousands(r.rebuilt), Plural(r.parts, "part"),
                                      HumanBytes(r.bytes)));
+}
+
+Result<int> Maintain(const StoreArgs& args) {
+  PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
+  PILUM_ASSIGN_OR_RETURN(auto store, PartStore::Open(args.dataset));
+  PILUM_ASSIGN_OR_RETURN(const MaintainResult r, store->Maintain({args.all}, session->ctx()));
+  for (const CacheRefresh& cache : r.caches) {
+    for (const std::string& note : cache.notes) PILUM_RETURN_NOT_OK(Print(fmt::format("note: {}\n", note)));
+    const std::string made = cache.written == 0 ? "nothing to do"
+                                                : fmt::format("{} in {} ({})", Plural(cache.fresh, "part"),
+                                                              Plural(cache.written, "object"), HumanBytes(cache.bytes));
+    PILUM_RETURN_NOT_OK(PrintLine(args, fmt::format("{}: {}", cache.name, made)).status());
+  }
+  return kExitOk;
 }
 
 Result<int> Copy(const StoreArgs& args) {
@@ -360,6 +375,10 @@ void AddStoreCommands(CLI::App& app, Action* action) {
   CLI::App* backfill = Add(group, "backfill", "Rebuild sidecars that are missing or damaged; parts stay as they are",
                            "pilum store backfill lake/flights", args, action, Backfill);
   backfill->add_flag("--all", args->all, "Of every part: after an upgrade, or to index anew");
+
+  CLI::App* maintain = Add(group, "maintain", "Make and refresh caches over many parts: bundles of prune headers",
+                           "pilum store maintain lake/flights", args, action, Maintain);
+  maintain->add_flag("--all", args->all, "Make them anew, not only what is missing or out of date");
 
   CLI::App* copy = Add(group, "copy", "Copy a dataset by name; one that was broken off goes on",
                        "pilum store copy lake/flights backup/flights", args, action, Copy);

@@ -19,6 +19,10 @@ bool StopsARead(const Status& status) {
 Result<std::shared_ptr<PartIndex>> PartIndex::Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
                                                    ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto reader, SidecarReader::Open(std::move(source), kind, ctx));
+  return Of(std::move(reader), kind);
+}
+
+std::shared_ptr<PartIndex> PartIndex::Of(std::shared_ptr<const SidecarReader> reader, SidecarKind kind) {
   return std::shared_ptr<PartIndex>(new PartIndex(std::move(reader), kind));
 }
 
@@ -75,6 +79,9 @@ Result<std::shared_ptr<const T>> PartIndex::CachedAs(std::map<Place, std::shared
   std::shared_ptr<const T> out;
   if (entry) {
     Result<T> made = read(*entry);
+    if (!made.ok() && reader_->is_share() && KindOf(made.status()) == ErrorKind::kNotFound) {
+      return (*cache)[column] = out;
+    }
     ++sections_read_[std::string(FamilyName(entry->family))];
     if (made.ok()) {
       out = std::make_shared<const T>(std::move(*made));

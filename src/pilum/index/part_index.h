@@ -25,6 +25,8 @@ class PartIndex {
  public:
   static Result<std::shared_ptr<PartIndex>> Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
                                                  ReadContext& ctx);
+  // Over a reader that is open already.
+  static std::shared_ptr<PartIndex> Of(std::shared_ptr<const SidecarReader> reader, SidecarKind kind);
   const SidecarReader& sidecar() const { return *reader_; }
   uint64_t num_rows() const { return reader_->identity().num_rows; }
 
@@ -35,6 +37,8 @@ class PartIndex {
   // Column and set in the part's own terms (its path, its type's normal form). From bounds and filter of a header (one
   // chunk: the whole part), from zones and filter of an index. Errors only for deadline, stop and memory.
   Result<Candidates> Answer(const Probe& probe, ReadContext& ctx) const;
+  // Of a header: what its bounds and ranges alone say, the smallest of its sections. false: no row can match.
+  Result<bool> MayMatchByBounds(const Probe& probe, ReadContext& ctx) const;
 
   // Null: there is none to be had (and note() says so where that is a fault).
   Result<std::shared_ptr<const ZoneMap>> Zones(const FieldPath& column, ReadContext& ctx) const;

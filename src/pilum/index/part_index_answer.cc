@@ -56,6 +56,22 @@ Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const
   return ApplyFilter(probe, *zones, std::move(found), ctx);
 }
 
+Result<bool> PartIndex::MayMatchByBounds(const Probe& probe, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
+  if (!zones) return true;
+  switch (probe.kind) {
+    case Probe::Kind::kIsNull: return !zones->IsNull().possible.empty();
+    case Probe::Kind::kHasElement: return !zones->IsNull().certain.Complement(num_rows()).empty();
+    case Probe::Kind::kHasWords:
+    case Probe::Kind::kContains: return !zones->InSet(ValueSet::All(), false).possible.empty();
+    case Probe::Kind::kInSet: break;
+  }
+  const Candidates found = zones->InSet(probe.set, probe.exact);
+  if (found.possible.empty() || !found.certain.empty()) return !found.possible.empty();
+  PILUM_ASSIGN_OR_RETURN(auto ranges, Ranges(probe.column, ctx));
+  return !ranges || Told("ranges", ranges->MayOverlap(probe.set));
+}
+
 Result<Candidates> PartIndex::ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const {
   const SectionEntry* entry = reader_->Find(SectionFamily::kNulls, &probe.column);
   if (!entry || found.possible == found.certain) return found;
@@ -257,33 +273,38 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
 Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found,
                                           ReadContext& ctx) const {
   if (found.possible.empty()) return found;
-  // One filter is enough: the smallest kind first.
-  const SectionEntry* entry = nullptr;
-  for (const auto family : {SectionFamily::kFuse, SectionFamily::kBloom, SectionFamily::kCuckoo}) {
-    if (!entry) entry = reader_->Find(family, &probe.column);
-  }
-  if (!entry) return found;
-  // Fetching a filter must not cost more than reading the rows that it could save.
-  if (kind_ == SidecarKind::kIndex && entry->length > found.possible.size() * kBytesPerRow) return found;
   const auto points = PointsOf(probe.set, zones.domain);
   if (!points) return found;
   std::vector<Value> left;
   // Of a long list it is only asked whether any value may be there, up to the first that may.
   const bool any_will_do = !ListMayPay(probe.set, found.possible.size());
-  auto keep_all_in = [&](const auto& filter) {
-    if (!filter.ok()) return filter.status();
+  // false: there is no such filter.
+  auto keep_all_in = [&](const auto& filter) -> Result<bool> {
+    PILUM_RETURN_NOT_OK(filter.status());
+    if (!*filter) return false;
     for (const Value& v : *points) {
-      if (!*filter || (*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
+      if ((*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
       if (any_will_do && !left.empty()) break;
     }
-    return Status::OK();
+    return true;
   };
-  switch (static_cast<SectionFamily>(entry->family)) {
-    case SectionFamily::kFuse: PILUM_RETURN_NOT_OK(keep_all_in(Fuse(probe.column, ctx))); break;
-    case SectionFamily::kBloom: PILUM_RETURN_NOT_OK(keep_all_in(Bloom(probe.column, ctx))); break;
-    default: PILUM_RETURN_NOT_OK(keep_all_in(Cuckoo(probe.column, ctx)));
+  // One filter is enough: the smallest kind first.
+  bool asked = false;
+  for (const auto family : {SectionFamily::kFuse, SectionFamily::kBloom, SectionFamily::kCuckoo}) {
+    const SectionEntry* entry = reader_->Find(family, &probe.column);
+    if (!entry) continue;
+    // Fetching a filter must not cost more than reading the rows that it could save.
+    if (kind_ == SidecarKind::kIndex && entry->length > found.possible.size() * kBytesPerRow) return found;
+    if (family == SectionFamily::kFuse) {
+      PILUM_ASSIGN_OR_RETURN(asked, keep_all_in(Fuse(probe.column, ctx)));
+    } else if (family == SectionFamily::kBloom) {
+      PILUM_ASSIGN_OR_RETURN(asked, keep_all_in(Bloom(probe.column, ctx)));
+    } else {
+      PILUM_ASSIGN_OR_RETURN(asked, keep_all_in(Cuckoo(probe.column, ctx)));
+    }
+    if (asked) break;
   }
-  if (left.size() == points->size() || (any_will_do && !left.empty())) return found;
+  if (!asked || left.size() == points->size() || (any_will_do && !left.empty())) return found;
   const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
   found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
   return found;

@@ -143,6 +143,7 @@ std::string SidecarWriter::Finish(SidecarKind kind, const SidecarIdentity& ident
 std::string_view FamilyName(uint16_t family) {
   switch (static_cast<SectionFamily>(family)) {
     case SectionFamily::kSchema: return "schema";
+    case SectionFamily::kBundledParts: return "bundled parts";
     case SectionFamily::kBounds: return "bounds";
     case SectionFamily::kBloom: return "bloom";
     case SectionFamily::kZones: return "zones";

@@ -13,9 +13,11 @@
 
 namespace pilum {
 
-enum class SidecarKind { kIndex, kHeader, kStats, kTerms, kSegment };  // .idx, .idxh, .stats, .terms; segments/
+// .idx, .idxh, .stats, .terms; segments/; bundle.h
+enum class SidecarKind { kIndex, kHeader, kStats, kTerms, kSegment, kBundle };
 enum class SectionFamily : uint16_t {
   kSchema = 1,
+  kBundledParts = 2,  // of a bundle alone
   kBounds = 3,
   kBloom = 4,
   kZones = 5,
@@ -121,30 +123,46 @@ class SidecarWriter {
   uint64_t directory_size_ = 0;
 };
 
+// A reader of what one object holds, or of one part's share of a bundle (bundle.h).
 class SidecarReader {
  public:
+  virtual ~SidecarReader() = default;
   // Reads the head: one request, two where the directory is long. kCorrupt: damaged; kUnsupported: a newer format.
   static Result<std::shared_ptr<const SidecarReader>> Open(std::shared_ptr<const ByteSource> source, SidecarKind kind,
                                                            ReadContext& ctx);
-  const std::string& name() const { return source_->name(); }
+  virtual const std::string& name() const { return source_->name(); }
   const SidecarIdentity& identity() const { return identity_; }
   const std::vector<SectionEntry>& entries() const { return entries_; }
   // The present section of this family, at the version this Pilum knows, about exactly this column; null if there is
   // none.
-  const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
+  virtual const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
   // The same about two columns, in either order.
   const SectionEntry* FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const;
+  // Is it a part's share of a bundle? There ReadSection says kNotFound where other parts have such a section and this one
+  // has none.
+  virtual bool is_share() const { return false; }
   // Does the directory say of some column (of this one) that its section is in the part's .terms?
   bool SaysInTerms(const FieldPath* column = nullptr) const;
   // Checked against its hash and decompressed. Of a section in blocks see below.
-  Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;
+  virtual Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;
   Result<BlockRoot> ReadRoot(const SectionEntry& entry, ReadContext& ctx) const;
   // In the order asked, in one round of requests.
   Result<std::vector<std::string>> ReadBlocks(const std::vector<BlockRef>& blocks, ReadContext& ctx) const;
+  // The whole object; of a prune header no request.
+  Result<BufferPtr> Whole(ReadContext& ctx) const { return Fetch(0, source_->size(), ctx); }
+  // First 16 bytes of BLAKE3 of that.
+  Result<Hash128> ContentHash(ReadContext& ctx) const;
   // Reads all of a section, of any codec: for checks.
   Status VerifySection(const SectionEntry& entry, ReadContext& ctx) const;
   // Bytes that this range still costs: 0 where the head holds it.
   uint64_t FetchCost(uint64_t offset, uint64_t length) const;
+
+  // The pieces of a section in blocks, from bytes that were fetched already; kCorrupt names `name`.
+  static Result<BlockRoot> ParseRoot(const SectionEntry& entry, std::string_view bytes, std::string_view name);
+  static Result<std::string> DecodeBlock(const BlockRef& block, std::string_view stored, std::string_view name);
+
+ protected:
+  explicit SidecarReader(SidecarIdentity identity) : identity_(identity) {}
 
  private:
   explicit SidecarReader(std::shared_ptr<const ByteSource> source) : source_(std::move(source)) {}

@@ -20,7 +20,7 @@ Result<std::shared_ptr<const SidecarReader>> SidecarReader::Open(std::shared_ptr
 
 Status SidecarReader::ParseHead(SidecarKind kind, ReadContext& ctx) {
   auto corrupt = [&](std::string_view what) { return Corrupt(name(), "header", what); };
-  const uint64_t first = std::min(source_->size(), kFirstRead[kind == SidecarKind::kHeader]);
+  const uint64_t first = std::min(source_->size(), FirstRead(kind));
   if (first < kFixedHead) return corrupt("cut short");
   PILUM_ASSIGN_OR_RETURN(head_, source_->ReadRange({0, first}, ctx));
   const std::string_view head(*head_);
@@ -111,6 +111,11 @@ Result<BufferPtr> SidecarReader::Fetch(uint64_t offset, uint64_t length, ReadCon
   return arrow::SliceBuffer(head_, static_cast<int64_t>(offset), static_cast<int64_t>(length));
 }
 
+Result<Hash128> SidecarReader::ContentHash(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(const BufferPtr all, Whole(ctx));
+  return HalfHash({std::string_view(*all)});
+}
+
 uint64_t SidecarReader::FetchCost(uint64_t offset, uint64_t length) const {
   return offset + length <= static_cast<uint64_t>(head_->size()) ? 0 : length;
 }
@@ -146,12 +151,16 @@ Result<std::string> SidecarReader::ReadSection(const SectionEntry& e, ReadContex
 }
 
 Result<BlockRoot> SidecarReader::ReadRoot(const SectionEntry& e, ReadContext& ctx) const {
-  const std::string place = fmt::format("offset {}", e.offset);
-  auto corrupt = [&](std::string_view what) { return Corrupt(name(), place, what); };
-  if (e.codec != kBlocks) return Unsupported("{}: {}: section codec {} is not known here", name(), place, e.codec);
-  if (e.raw_length > e.length || e.raw_length > SidecarWriter::kMaxSection) return corrupt("a root of no such length");
+  if (e.codec != kBlocks)
+    return Unsupported("{}: offset {}: section codec {} is not known here", name(), e.offset, e.codec);
+  if (e.raw_length > e.length || e.raw_length > SidecarWriter::kMaxSection)
+    return Corrupt(name(), fmt::format("offset {}", e.offset), "a root of no such length");
   PILUM_ASSIGN_OR_RETURN(const BufferPtr stored, Fetch(e.offset, e.raw_length, ctx));
-  const std::string_view bytes(*stored);
+  return ParseRoot(e, std::string_view(*stored), name());
+}
+
+Result<BlockRoot> SidecarReader::ParseRoot(const SectionEntry& e, std::string_view bytes, std::string_view name) {
+  auto corrupt = [&](std::string_view what) { return Corrupt(name, fmt::format("offset {}", e.offset), what); };
   if (HalfHash({bytes}) != e.hash) return corrupt("a root's hash is wrong");
   ByteCursor in(bytes);
   const auto count = in.Read<uint32_t>();
@@ -174,6 +183,16 @@ Result<BlockRoot> SidecarReader::ReadRoot(const SectionEntry& e, ReadContext& ct
   return root;
 }
 
+Result<std::string> SidecarReader::DecodeBlock(const BlockRef& block, std::string_view stored, std::string_view name) {
+  auto corrupt = [&](std::string_view what) { return Corrupt(name, fmt::format("offset {}", block.offset), what); };
+  if (block.raw > SidecarWriter::kMaxSection) return corrupt("a block larger than any may be");
+  if (stored.size() != block.stored || HalfHash({stored}) != block.hash) return corrupt("a block's hash is wrong");
+  if (block.stored == block.raw) return std::string(stored);  // only a block that got smaller is stored compressed
+  std::string raw;
+  if (auto wrong = Inflate(stored, block.raw, &raw); !wrong.empty()) return corrupt(wrong);
+  return raw;
+}
+
 Result<std::vector<std::string>> SidecarReader::ReadBlocks(const std::vector<BlockRef>& blocks,
                                                            ReadContext& ctx) const {
   std::vector<ByteRange> ranges;
@@ -191,15 +210,7 @@ Result<std::vector<std::string>> SidecarReader::ReadBlocks(const std::vector<Blo
     const BufferPtr stored = FetchCost(b.offset, b.stored) > 0
                                  ? fetched[next++]
                                  : arrow::SliceBuffer(head_, static_cast<int64_t>(b.offset), b.stored);
-    const std::string_view bytes(*stored);
-    const std::string place = fmt::format("offset {}", b.offset);
-    if (HalfHash({bytes}) != b.hash) return Corrupt(name(), place, "a block's hash is wrong");
-    std::string raw;
-    if (b.stored == b.raw) {  // only a block that got smaller is stored compressed
-      raw = bytes;
-    } else if (auto wrong = Inflate(bytes, b.raw, &raw); !wrong.empty()) {
-      return Corrupt(name(), place, wrong);
-    }
+    PILUM_ASSIGN_OR_RETURN(std::string raw, DecodeBlock(b, std::string_view(*stored), name()));
     out.push_back(std::move(raw));
   }
   return out;

@@ -13,8 +13,10 @@ inline constexpr uint64_t kHeaderSize = 64, kFixedHead = 88;
 inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr uint8_t kRaw = 0, kZstd = 1, kBlocks = 2;
 inline constexpr uint64_t kBlockEntry = 4 + 4 + 16;  // bytes of a block in a root's table
-// A prune header is fetched whole, an index by its head and then by section.
-inline constexpr uint64_t kFirstRead[] = {64 << 10, 2 << 20};
+// A prune header is fetched whole, a bundle with its table of parts, the others by their head and then by section.
+inline uint64_t FirstRead(SidecarKind kind) {
+  return kind == SidecarKind::kHeader ? 2 << 20 : kind == SidecarKind::kBundle ? 512 << 10 : 64 << 10;
+}
 
 inline const char* MagicOf(SidecarKind kind) {
   switch (kind) {
@@ -22,6 +24,7 @@ inline const char* MagicOf(SidecarKind kind) {
     case SidecarKind::kHeader: return "PILUMIDH";
     case SidecarKind::kTerms: return "PILUMTRM";
     case SidecarKind::kSegment: return "PILUMSEG";
+    case SidecarKind::kBundle: return "PILUMBND";
     default: return "PILUMSTA";
   }
 }

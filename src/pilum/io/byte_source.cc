@@ -217,12 +217,7 @@ Result<std::vector<BufferPtr>> ByteSource::ReadRanges(std::span<const ByteRange>
   }
   PILUM_RETURN_NOT_OK(RunEach(requests.size(), cost.parallel, [&](size_t i) {
     PILUM_RETURN_NOT_OK(ctx.Check());
-    PILUM_RETURN_NOT_OK(ReadAt(requests[i].range, requests[i].out, ctx));
-    if (ctx.stats) {
-      ctx.stats->requests += 1;
-      ctx.stats->bytes += requests[i].range.size;
-    }
-    return Status::OK();
+    return CountedRead(requests[i].range, requests[i].out, ctx);
   }));
   BufferPtr nothing;
   for (BufferPtr& b : out) {
@@ -233,6 +228,15 @@ Result<std::vector<BufferPtr>> ByteSource::ReadRanges(std::span<const ByteRange>
     b = nothing;
   }
   return out;
+}
+
+Status ByteSource::CountedRead(ByteRange range, uint8_t* out, ReadContext& ctx) const {
+  PILUM_RETURN_NOT_OK(ReadAt(range, out, ctx));
+  if (ctx.stats) {
+    ctx.stats->requests += 1;
+    ctx.stats->bytes += range.size;
+  }
+  return Status::OK();
 }
 
 Status ByteSource::HoldTail(std::string_view bytes) {

@@ -56,6 +56,8 @@ class ByteSource {
   // One request: exactly `range`, into out (range.size bytes). The range was checked against size(). Called from up to
   // cost().parallel threads at once by each ReadRanges; a request that is tried again counts each further try itself.
   virtual Status ReadAt(ByteRange range, uint8_t* out, ReadContext& ctx) const = 0;
+  // ReadAt, counted in ctx.stats. For sources over others, which know whether it was a request at all.
+  virtual Status CountedRead(ByteRange range, uint8_t* out, ReadContext& ctx) const;
 
  private:
   BufferPtr tail_;  // null: nothing is held

@@ -53,6 +53,7 @@ class Stores : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<TempDir> temp_;
   s3::FakeS3 fake_;
   std::shared_ptr<ObjectStore> store_;
+  ReadContext ctx_;
 };
 
 TEST_P(Stores, PutIfAbsentKeepsTheFirst) {
@@ -114,7 +115,7 @@ TEST_P(Stores, ListBetweenIsAfterAndUpTo) {
   for (const char* p : {"b/1", "b/2", "b/3", "b/4", "c/1"}) ASSERT_TRUE(store_->PutIfAbsent(p, "x").ValueOrDie());
   const auto paths = [&](const std::string& after, const std::string& up_to) {
     std::string out;
-    for (const auto& o : store_->ListBetween("b/", after, up_to).ValueOrDie()) out += o.path + " ";
+    for (const auto& o : store_->ListBetween("b/", after, up_to, ctx_).ValueOrDie()) out += o.path + " ";
     return out;
   };
   EXPECT_EQ(paths("", "b/2"), "b/1 b/2 ");

@@ -65,12 +65,16 @@ class LocalStore : public ObjectStore {
     return CopyIfAbsent(local_file, full);  // the spool is on another file system
   }
 
-  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
-    return ListFiles(prefix, /*temporary=*/false);
+  Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
+                                              const std::string& up_to, ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(auto listed, ListFiles(prefix, /*temporary=*/false, ctx));
+    std::erase_if(listed, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
+    return listed;
   }
 
   Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const override {
-    return ListFiles(prefix, /*temporary=*/true);
+    ReadContext ctx;
+    return ListFiles(prefix, /*temporary=*/true, ctx);
   }
   Status RemoveUnfinished(const ObjectInfo& unfinished) override { return Remove(unfinished.path); }
 
@@ -107,7 +111,7 @@ class LocalStore : public ObjectStore {
     return StoreTime(seconds(st.st_ctim.tv_sec) + duration_cast<microseconds>(nanoseconds(st.st_ctim.tv_nsec)));
   }
 
-  Result<std::vector<ObjectInfo>> ListFiles(const std::string& prefix, bool temporary) const {
+  Result<std::vector<ObjectInfo>> ListFiles(const std::string& prefix, bool temporary, ReadContext& ctx) const {
     // Walk only the deepest folder that the prefix names in full.
     size_t slash = prefix.rfind('/');
     std::string folder = slash == std::string::npos ? root_ : root_ + "/" + prefix.substr(0, slash);
@@ -118,7 +122,8 @@ class LocalStore : public ObjectStore {
       if (ec.value() == ENOENT || ec.value() == ENOTDIR) return out;
       return ErrnoStatus(folder, "cannot be listed", ec.value());
     }
-    while (it != end) {
+    for (uint64_t seen = 0; it != end; ++seen) {
+      if (seen % 256 == 0) PILUM_RETURN_NOT_OK(ctx.Check());
       const std::string& full = it->path().native();
       struct stat st;
       // A file that vanished since the folder was read is not there.

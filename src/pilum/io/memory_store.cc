@@ -54,14 +54,18 @@ class MemoryStore : public ObjectStore {
     return put;
   }
 
-  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override {
+  Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
+                                              const std::string& up_to, ReadContext& ctx) const override {
+    PILUM_RETURN_NOT_OK(ctx.Check());
     std::lock_guard lock(mutex_);
     std::vector<ObjectInfo> out;
     for (auto it = objects_.lower_bound(prefix); it != objects_.end() && it->first.starts_with(prefix); ++it) {
+      if (it->first <= after || (!up_to.empty() && it->first > up_to)) continue;
       out.push_back({it->first, static_cast<uint64_t>(it->second.bytes->size()), it->second.modified});
     }
     return out;
   }
+  const ReadCost& cost() const override { return slow_ ? slow_->cost : ByteSource::kLocalCost; }
 
   Result<bool> Exists(const std::string& path) const override {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));

@@ -19,11 +19,15 @@ std::string PercentDecode(std::string_view s) {
   return out;
 }
 
-Result<std::vector<ObjectInfo>> ObjectStore::ListBetween(const std::string& prefix, const std::string& after,
-                                                         const std::string& up_to) const {
-  PILUM_ASSIGN_OR_RETURN(auto listed, List(prefix));
-  std::erase_if(listed, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
-  return listed;
+Result<std::vector<ObjectInfo>> ObjectStore::List(const std::string& prefix) const {
+  ReadContext ctx;
+  return List(prefix, ctx);
+}
+
+Result<ObjectStore::Page> ObjectStore::ListPage(const std::string& prefix, const std::string& after,
+                                                ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto all, ListBetween(prefix, after, "", ctx));
+  return Page{std::move(all), false};
 }
 
 Status CheckObjectPath(std::string_view path) {

@@ -54,10 +54,21 @@ class ObjectStore {
   virtual Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) = 0;
   // All objects whose path starts with `prefix`, sorted by path. A missing folder lists nothing. Where that takes several
   // requests they are made in the order of the paths, so that what appears meanwhile past the end of one is in a later one.
-  virtual Result<std::vector<ObjectInfo>> List(const std::string& prefix) const = 0;
+  Result<std::vector<ObjectInfo>> List(const std::string& prefix, ReadContext& ctx) const {
+    return ListBetween(prefix, "", "", ctx);
+  }
+  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const;  // without a deadline
   // Those of them with after < path <= up_to (an empty `up_to`: to the end).
   virtual Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
-                                                      const std::string& up_to) const;
+                                                      const std::string& up_to, ReadContext& ctx) const = 0;
+  // What one request lists: the first of those after `after`. `more`: there may be further ones.
+  struct Page {
+    std::vector<ObjectInfo> objects;
+    bool more = false;
+  };
+  virtual Result<Page> ListPage(const std::string& prefix, const std::string& after, ReadContext& ctx) const;
+  // What a request costs here, and how many may be in flight. Constant.
+  virtual const ReadCost& cost() const { return ByteSource::kLocalCost; }
   // The store's clock (S3: the Date of an answer; local: the time of a file just made there). kNotFound: no such store.
   virtual Result<StoreTime> Now() const = 0;
   // What writes that never ended left behind: hidden temporary files that no process holds, incomplete uploads. Their

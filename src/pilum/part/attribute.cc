@@ -21,7 +21,7 @@ class Attributor {
   Result<std::vector<AttributedBytes>> Run() {
     PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
     if (view.parts.visible.empty()) return files_.NoDataset();
-    PILUM_ASSIGN_OR_RETURN(const auto side, files_.store->List(files_.prefix + "side/"));
+    PILUM_ASSIGN_OR_RETURN(const auto side, files_.store->List(files_.prefix + "side/", ctx_));
     for (const ObjectInfo& info : side) sizes_[info.path] = info.size;
     for (const PartFile& part : view.parts.visible) {
       PILUM_RETURN_NOT_OK(ctx_.Check());

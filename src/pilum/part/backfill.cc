@@ -65,6 +65,7 @@ class Backfiller {
       PILUM_ASSIGN_OR_RETURN(const bool same, Holds(path, bytes));
       if (same) continue;
       PILUM_RETURN_NOT_OK(WriteObject(*files_.store, path, bytes));
+      if (files_.has_disk()) files_.disk->Remove(files_.CacheKey(path));
       changed = true;
       result_.bytes += bytes.size();
     }

@@ -74,7 +74,7 @@ class Copier {
   Status CopyParts(const std::vector<PartFile>& parts) {
     std::map<std::string, std::vector<std::string>> sidecars;  // names by part
     const std::string prefix = from_.prefix + "side/";
-    PILUM_ASSIGN_OR_RETURN(const auto listed, from_.store->List(prefix));
+    PILUM_ASSIGN_OR_RETURN(const auto listed, from_.store->List(prefix, ctx_));
     for (const ObjectInfo& info : listed) {
       const std::string name = info.path.substr(prefix.size());
       const size_t end = name.rfind(".lance.");

@@ -11,9 +11,10 @@
 
 namespace pilum {
 
-// f(i) for every i below n on up to `threads` threads; the error of the lowest i that failed.
+// f(i) for every i below n on up to `threads` threads, with at least `each` for a thread; the error of the lowest i that
+// failed.
 template <typename F>
-Status ForEach(size_t n, int threads, F f) {
+Status ForEach(size_t n, int threads, F f, size_t each = 4) {
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
@@ -32,7 +33,7 @@ Status ForEach(size_t n, int threads, F f) {
     }
   };
   std::vector<std::jthread> helpers;
-  const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(1, threads)), n / 4 + 1);
+  const size_t wanted = std::min<size_t>(static_cast<size_t>(std::max(1, threads)), n / each + 1);
   for (size_t t = 1; t < wanted; ++t) helpers.emplace_back(work);
   work();
   helpers.clear();

@@ -6,6 +6,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/hash.h"
+#include "pilum/part/list_uniform.h"
 #include "pilum/part/stands_for.h"
 
 namespace pilum {
@@ -14,30 +15,53 @@ namespace {
 constexpr uint64_t kIdentityTail = 64 << 10;
 constexpr std::string_view kSuffix = ".lance";
 
-Status ListFolder(const DatasetFiles& files, const std::string& folder, bool merged, std::vector<PartFile>* out) {
-  const std::string prefix = files.prefix + folder;
-  PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(prefix));
+std::vector<PartFile> PartsOf(std::vector<ObjectInfo> listed, const std::string& prefix, bool merged) {
+  std::vector<PartFile> out;
   for (ObjectInfo& info : listed) {
     const std::string_view file = std::string_view(info.path).substr(prefix.size());
     if (file.size() <= kSuffix.size() || !file.ends_with(kSuffix) || file.find('/') != file.npos) continue;
     if (file.starts_with('.')) continue;  // half copied, or put there by the system
     std::string name(file.substr(0, file.size() - kSuffix.size()));
-    out->push_back({std::move(info.path), std::move(name), info.size, info.modified, merged});
+    out.push_back({std::move(info.path), std::move(name), info.size, info.modified, merged});
   }
-  return Status::OK();
+  return out;
 }
 
 }  // namespace
 
-Result<std::vector<PartFile>> DatasetFiles::ListParts() const {
-  std::vector<PartFile> parts;
-  PILUM_RETURN_NOT_OK(ListFolder(*this, "parts/", false, &parts));
-  PILUM_RETURN_NOT_OK(ListFolder(*this, "merged/", true, &parts));
+int DatasetFiles::parallel(const ReadContext& ctx) const { return std::max(ctx.threads, store->cost().parallel); }
+
+Result<std::vector<PartFile>> DatasetFiles::ListPuts(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListUniform(*store, prefix + "parts/", ctx));
+  return PartsOf(std::move(listed), prefix + "parts/", false);
+}
+
+Result<std::vector<PartFile>> DatasetFiles::ListMerged(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, store->List(prefix + "merged/", ctx));
+  return PartsOf(std::move(listed), prefix + "merged/", true);
+}
+
+std::vector<PartFile> DatasetFiles::Join(std::vector<PartFile> puts, std::vector<PartFile> merged) {
+  std::vector<PartFile> parts = std::move(puts);
+  parts.insert(parts.end(), std::make_move_iterator(merged.begin()), std::make_move_iterator(merged.end()));
   std::stable_sort(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name < b.name; });
   parts.erase(
       std::unique(parts.begin(), parts.end(), [](const PartFile& a, const PartFile& b) { return a.name == b.name; }),
       parts.end());
   return parts;
+}
+
+Result<std::vector<PartFile>> DatasetFiles::ListParts(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto puts, ListPuts(ctx));
+  PILUM_ASSIGN_OR_RETURN(auto merged, ListMerged(ctx));
+  return Join(std::move(puts), std::move(merged));
+}
+
+Result<std::shared_ptr<const ByteSource>> DatasetFiles::OpenContent(const std::string& path, uint64_t size,
+                                                                    ReadContext& ctx) const {
+  if (!has_disk()) return store->OpenSource(path, ctx);
+  const auto open = [store = store, path](ReadContext& asked) { return store->OpenSource(path, asked); };
+  return MakeCachedSource(CacheKey(path), size, CacheKey(path), store->cost(), open, disk);
 }
 
 std::array<DatasetFiles::Sidecar, 4> DatasetFiles::Sidecars(const std::string& name) const {

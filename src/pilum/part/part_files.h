@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "pilum/index/sidecar.h"
+#include "pilum/io/disk_cache.h"
 #include "pilum/io/object_store.h"
 
 namespace pilum {
+
+class PartCache;
 
 // One listed part.
 struct PartFile {
@@ -31,17 +34,35 @@ struct DatasetFiles {
   std::shared_ptr<ObjectStore> store;
   std::string prefix;
   std::string uri;  // for messages
+  // What this handle knows of immutable objects already; null: sidecars are read themselves, bundles are not looked at.
+  std::shared_ptr<PartCache> cache;
 
+  std::shared_ptr<DiskCache> disk;  // null: none
+
+  DatasetFiles Uncached() const { return {store, prefix, uri, nullptr, nullptr}; }
+  // An object that is named by its content, of this size by its listing: through the disk cache, where there is one and the
+  // store is remote.
+  Result<std::shared_ptr<const ByteSource>> OpenContent(const std::string& path, uint64_t size, ReadContext& ctx) const;
+  // What the disk cache knows an object by.
+  std::string CacheKey(const std::string& path) const { return store->uri() + "/" + path; }
+  bool has_disk() const { return disk && store->cost().remote; }
   std::string PartPath(const std::string& name) const { return prefix + "parts/" + name + ".lance"; }
   std::string MergedPath(const std::string& name) const { return prefix + "merged/" + name + ".lance"; }
   std::string PlanPath(uint64_t number) const { return prefix + fmt::format("plans/{:08}", number); }
+  std::string BundlePath(const std::string& name) const { return prefix + "bundles/" + name + ".bundle"; }
   std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }
   std::string StatsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.stats"; }
   std::string TermsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.terms"; }
   std::string HeaderPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idxh"; }
   // Every part of parts/ and merged/, hidden or not, ordered by name. A name that is in both is listed once. parts/ is
   // listed first: what sweep takes from it meanwhile has its merged part in the second listing (docs/adr/0015-plans.md).
-  Result<std::vector<PartFile>> ListParts() const;
+  Result<std::vector<PartFile>> ListParts(ReadContext& ctx) const;
+  // The two of them, each by name, and both as one.
+  Result<std::vector<PartFile>> ListPuts(ReadContext& ctx) const;
+  Result<std::vector<PartFile>> ListMerged(ReadContext& ctx) const;
+  static std::vector<PartFile> Join(std::vector<PartFile> puts, std::vector<PartFile> merged);
+  // How many objects to read at once where each is little work.
+  int parallel(const ReadContext& ctx) const;
 
   struct Sidecar {
     std::string path;

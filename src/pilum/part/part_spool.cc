@@ -112,8 +112,9 @@ Result<PartSpool::Made> PartSpool::Finish() {
 }
 
 Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, const std::string& name,
-                         const PartSpool::Made& made, ReadContext& ctx) {
+                         const PartSpool::Made& made, ReadContext& ctx, std::chrono::steady_clock::duration soon) {
   ObjectStore& store = *files.store;
+  const auto begun = std::chrono::steady_clock::now();
   PILUM_ASSIGN_OR_RETURN(const bool there, store.Exists(path));
   const Hash128 identity = IdentityOf(made.hash);
   for (const auto& side : files.Sidecars(name)) {
@@ -128,6 +129,12 @@ Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, con
   bool added = false;
   if (!there) {
     PILUM_ASSIGN_OR_RETURN(added, store.PutFileIfAbsent(path, made.spool));
+  }
+  if (added && std::chrono::steady_clock::now() - begun > soon) {
+    for (const auto& [side, kind] : files.Sidecars(name)) {
+      PILUM_ASSIGN_OR_RETURN(const bool still, store.Exists(side));
+      if (!still) PILUM_RETURN_NOT_OK(WriteObject(store, side, made.sidecars.Of(kind)));
+    }
   }
   std::error_code ignored;  // the spool's folder goes with its owner anyway
   std::filesystem::remove(made.spool, ignored);

@@ -2,6 +2,7 @@
 // batches, then published: sidecars first, the part last. Used by put and compaction. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -57,8 +58,10 @@ Result<bool> IsWholeSidecar(const DatasetFiles& files, const std::string& part, 
 // Does the part's index speak of a .terms? false also where there is no usable index.
 Result<bool> WantsTerms(const DatasetFiles& files, const std::string& part, const Hash128& identity, ReadContext& ctx);
 // false: the part was there, and whatever its sidecars lacked or had damaged was made good. The spool file is gone
-// afterwards either way. `path`: PartPath or MergedPath of `name`.
+// afterwards either way. `path`: PartPath or MergedPath of `name`. A part that took longer to put than `soon` has its sidecars
+// looked for afterwards, and put again: a sweep of a short grace may have taken them for somebody's who died.
 Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, const std::string& name,
-                         const PartSpool::Made& made, ReadContext& ctx);
+                         const PartSpool::Made& made, ReadContext& ctx,
+                         std::chrono::steady_clock::duration soon = std::chrono::seconds(30));
 
 }  // namespace pilum

@@ -15,6 +15,8 @@
 #include "pilum/part/copy_dataset.h"
 #include "pilum/part/dataset_file.h"
 #include "pilum/part/erase.h"
+#include "pilum/part/maintain.h"
+#include "pilum/part/part_cache.h"
 #include "pilum/part/part_check.h"
 #include "pilum/part/part_files.h"
 #include "pilum/part/part_writer.h"
@@ -108,9 +110,10 @@ class PartStoreImpl final : public PartStore {
   }
 
   Result<std::vector<PartSummary>> List(ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto parts, LoadParts(true, ctx));
+    PILUM_ASSIGN_OR_RETURN(const StoreView view, LoadView(files_.Uncached(), true, ctx));
+    const auto& parts = view.parts;
     if (parts.empty()) return files_.NoDataset();
-    PILUM_ASSIGN_OR_RETURN(auto side, files_.store->List(files_.prefix + "side/"));
+    PILUM_ASSIGN_OR_RETURN(auto side, files_.store->List(files_.prefix + "side/", ctx));
     std::map<std::string, uint64_t> sizes;
     for (const ObjectInfo& info : side) sizes[info.path] = info.size;
     std::vector<PartSummary> out;
@@ -158,7 +161,7 @@ class PartStoreImpl final : public PartStore {
   }
 
   Result<StoreFaults> Check(ReadContext& ctx) const override {
-    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
+    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts(ctx));
     if (listed.empty()) return files_.NoDataset();
     StoreFaults found{listed.size(), {}};
     for (const PartFile& part : listed) {
@@ -184,7 +187,12 @@ class PartStoreImpl final : public PartStore {
     return EraseRows(files_, bind, options, ctx);
   }
   Result<BackfillResult> Backfill(const BackfillOptions& options, ReadContext& ctx) override {
-    return pilum::Backfill(files_, options, ctx);
+    auto done = pilum::Backfill(files_, options, ctx);
+    files_.cache->Clear();  // which has headers of before
+    return done;
+  }
+  Result<MaintainResult> Maintain(const MaintainOptions& options, ReadContext& ctx) override {
+    return pilum::Maintain(files_, options, ctx);
   }
   Result<CopyResult> CopyTo(const PartStore& to, ReadContext& ctx) const override {
     return CopyDataset(files_, to.files(), ctx);
@@ -192,10 +200,12 @@ class PartStoreImpl final : public PartStore {
   const DatasetFiles& files() const override { return files_; }
 
  private:
-  // What merged parts stand for: as their bytes say, and as their prune headers say, which is what queries ask.
+  // What merged parts stand for: as their bytes say, and as their prune headers say, which is what queries ask. And what
+  // caches over many parts say of each.
   Status CheckMerged(ReadContext& ctx, std::vector<Status>* faults) const {
-    auto own = ListView(files_, false, ctx);
-    auto headers = own.ok() ? ListView(files_, true, ctx) : own;
+    const DatasetFiles files = files_.Uncached();
+    auto own = ListView(files, false, ctx);
+    auto headers = own.ok() ? ListView(files, true, ctx) : own;
     if (!headers.ok()) {
       if (StopsARead(headers.status())) return headers.status();
       faults->push_back(headers.status());
@@ -206,6 +216,7 @@ class PartStoreImpl final : public PartStore {
       if (it == own->said.end() || it->second->ToText() == said->ToText()) continue;
       faults->push_back(Corrupt(files_.HeaderPath(name), "", "it says other than its part what this part stands for"));
     }
+    for (const auto& cache : MaintainedCaches()) PILUM_RETURN_NOT_OK(cache->Check(files, *headers, ctx, faults));
     return Status::OK();
   }
 
@@ -256,7 +267,8 @@ Result<std::shared_ptr<PartStore>> PartStore::OpenIn(std::shared_ptr<ObjectStore
   while (!dataset.empty() && dataset.back() == '/') dataset.pop_back();
   std::string uri = dataset.empty() ? store->uri() : store->uri() + "/" + dataset;
   if (!dataset.empty()) dataset += "/";
-  return std::make_shared<PartStoreImpl>(DatasetFiles{std::move(store), std::move(dataset), std::move(uri)});
+  return std::make_shared<PartStoreImpl>(DatasetFiles{std::move(store), std::move(dataset), std::move(uri),
+                                                      std::make_shared<PartCache>(), DiskCache::FromEnvironment()});
 }
 
 }  // namespace pilum

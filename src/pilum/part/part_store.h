@@ -90,8 +90,26 @@ struct SweepResult {
   uint64_t parts = 0, part_bytes = 0;  // hidden ones, removed
   uint64_t sidecars = 0, sidecar_bytes = 0;
   uint64_t unfinished =
-      0;                 // what writes that never ended left, in the store and (not counted by a dry run) spooled here
-  uint64_t waiting = 0;  // hidden parts whose grace has not passed
+      0;  // what writes that never ended left, in the store and (not counted by a dry run) spooled here
+  uint64_t caches = 0, cache_bytes = 0;  // bundles and the like that newer ones have taken the place of
+  uint64_t waiting = 0;                  // hidden parts whose grace has not passed
+};
+
+struct MaintainOptions {
+  bool all = false;  // make everything anew, not only what is missing or out of date
+};
+
+// Of one kind of cache over many parts.
+struct CacheRefresh {
+  std::string name;    // "bundles"
+  uint64_t parts = 0;  // that it is to hold
+  uint64_t fresh = 0;  // that were written by this call, in `written` objects of `bytes` bytes together
+  uint64_t written = 0, bytes = 0;
+  std::vector<std::string> notes;  // parts that it cannot hold, objects that cannot be used, and why
+};
+
+struct MaintainResult {
+  std::vector<CacheRefresh> caches;
 };
 
 // Which rows of a unit are meant, by its own numbers; bound to one schema. What query/match.h makes of a predicate.
@@ -154,6 +172,8 @@ class PartStore {
   virtual Result<EraseResult> Erase(const BindRowMatcher& bind, const EraseOptions& options, ReadContext& ctx) = 0;
   // Rebuilds sidecars, each in one step: readers have the one of before or the new one, whole.
   virtual Result<BackfillResult> Backfill(const BackfillOptions& options, ReadContext& ctx) = 0;
+  // Makes and refreshes caches over many parts, which save requests: bundles of prune headers. Any number of calls at once.
+  virtual Result<MaintainResult> Maintain(const MaintainOptions& options, ReadContext& ctx) = 0;
   // Everything that counts, and the plans, into another dataset, by name: what is there is not copied again, so a copy that
   // was broken off goes on. kUsage where `to` has plans of its own.
   virtual Result<CopyResult> CopyTo(const PartStore& to, ReadContext& ctx) const = 0;

@@ -4,6 +4,7 @@
 
 #include <arrow/array.h>
 #include <arrow/array/util.h>
+#include <arrow/buffer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -82,14 +83,35 @@ class WidenedStream final : public BatchStream {
   Status failed_;
 };
 
+// Its object, or what the disk cache kept of it.
+Result<std::shared_ptr<PartIndex>> OpenHeader(const DatasetFiles& files, const PartFile& file, const Hash128& identity,
+                                              ReadContext& ctx) {
+  const std::string path = files.HeaderPath(file.name);
+  if (!files.has_disk() || file.content_hash().empty())
+    return OpenPartIndex(files, path, SidecarKind::kHeader, identity, ctx);
+  const std::string key = files.CacheKey(path);
+  if (auto held = files.disk->Get(key)) {
+    auto source = MakeMemorySource(path, arrow::Buffer::FromString(std::move(*held)));
+    ReadContext own = ctx;
+    own.stats = nullptr;  // no request
+    auto header = PartIndex::Open(std::move(source), SidecarKind::kHeader, own);
+    if (header.ok() && (*header)->sidecar().identity().part_hash == identity) return header;
+  }
+  PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(path, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto header, PartIndex::Open(source, SidecarKind::kHeader, ctx));
+  if (header->sidecar().identity().part_hash != identity) return Corrupt(path, "header", "it belongs to another part");
+  PILUM_ASSIGN_OR_RETURN(const BufferPtr bytes, header->sidecar().Whole(ctx));
+  files.disk->Put(key, std::string_view(*bytes));
+  return header;
+}
+
 Result<std::shared_ptr<PartIndex>> LoadHeader(const DatasetFiles& files, LoadedPart* part, ReadContext& ctx) {
   if (part->file.content_hash().empty()) {  // its identity costs a read, so first look whether there is a header at all
     PILUM_ASSIGN_OR_RETURN(bool exists, files.store->Exists(files.HeaderPath(part->file.name)));
     if (!exists) return NotFoundError("no header");
   }
   PILUM_ASSIGN_OR_RETURN(part->identity, PartIdentity(files, part->file, ctx));
-  PILUM_ASSIGN_OR_RETURN(
-      auto header, OpenPartIndex(files, files.HeaderPath(part->file.name), SidecarKind::kHeader, part->identity, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto header, OpenHeader(files, part->file, part->identity, ctx));
   auto schema = header->ReadSchema(ctx);
   if (schema.ok()) {
     // Reading it from Arrow's format made extension types of what a Lance file gives as storage with metadata.
@@ -156,6 +178,12 @@ Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
   if (found.possible.empty()) return false;
   if (own.probe.kind != Probe::Kind::kHasWords || !segments_) return true;
   return segments_->MayHold(part_.identity, own.probe.column, own.probe.needles, ctx);
+}
+
+Result<bool> PartUnit::MayMatchByBounds(const Probe& probe, ReadContext& ctx) const {
+  const PartProbe own = TranslateProbe(probe, *snapshot_schema_, *part_.schema);
+  if (own.kind != PartProbe::Kind::kAsk || !part_.header) return true;
+  return part_.header->MayMatchByBounds(own.probe, ctx);
 }
 
 Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const {
@@ -262,7 +290,8 @@ std::string PartUnit::index_note() const {
 Result<std::shared_ptr<const FileReader>> PartUnit::Reader(ReadContext& ctx) const {
   std::lock_guard lock(mutex_);
   if (reader_ && (reader_verifies_ || ctx.verify == Verify::kOff)) return reader_;
-  auto source = files_.store->OpenSource(part_.file.path, ctx);
+  auto source = part_.file.content_hash().empty() ? files_.store->OpenSource(part_.file.path, ctx)
+                                                  : files_.OpenContent(part_.file.path, part_.file.size, ctx);
   if (!source.ok() && KindOf(source.status()) == ErrorKind::kNotFound) {
     return NotFoundError(
         "{}; it was there when this read began, so it was merged and swept since: read again, and give "

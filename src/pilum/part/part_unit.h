@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "pilum/index/part_index.h"
+#include "pilum/index/bundle.h"
 #include "pilum/part/part_files.h"
 #include "pilum/part/stands_for.h"
 #include "pilum/source/snapshot.h"
@@ -21,6 +21,8 @@ struct LoadedPart {
   std::shared_ptr<arrow::Schema> schema;  // the part's own
   uint64_t num_rows = 0;
   std::shared_ptr<PartIndex> header;            // null: none, or not usable
+  std::shared_ptr<const Bundle> bundle;         // where the header is a share of one
+  size_t bundle_part = 0;                       // and which
   std::shared_ptr<const FileReader> reader;     // set where the file had to be opened
   std::string note;                             // why there is no header
   std::shared_ptr<const StandsFor> stands_for;  // of a merged part
@@ -38,6 +40,9 @@ class PartUnit final : public Unit {
            std::shared_ptr<WordSegments> segments = nullptr);
 
   const std::string& name() const override { return part_.file.name; }
+  const LoadedPart& part() const { return part_; }
+  // Can any row match, by the bounds of the header alone?
+  Result<bool> MayMatchByBounds(const Probe& probe, ReadContext& ctx) const;
   uint64_t num_rows() const override { return part_.num_rows; }
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override;
   Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override;

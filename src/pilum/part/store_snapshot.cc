@@ -1,13 +1,54 @@
 #include "pilum/part/store_snapshot.h"
 
+#include <map>
+
 #include <arrow/type.h>
 
+#include "pilum/part/for_each.h"
 #include "pilum/part/widen.h"
 #include "pilum/part/word_segments.h"
 #include "pilum/source/masked_unit.h"
 
 namespace pilum {
 namespace {
+
+// The units whose prune headers are shares of one bundle.
+using BundledUnits = std::map<std::shared_ptr<const Bundle>, std::vector<std::shared_ptr<const PartUnit>>>;
+using Bundled = BundledUnits::value_type;
+
+// What cannot be read ahead is unknown, or asked for again, when it is needed.
+Status Forgiven(const Status& status) { return StopsARead(status) ? status : Status::OK(); }
+
+// The filters that a probe may ask; none: bounds say all that there is.
+std::vector<SectionFamily> FiltersFor(const Probe& probe) {
+  if (probe.kind == Probe::Kind::kHasElement) return {SectionFamily::kMemberBloom};
+  if (probe.kind != Probe::Kind::kInSet || !probe.set.AsPoints()) return {};
+  return {SectionFamily::kFuse, SectionFamily::kBloom, SectionFamily::kCuckoo};
+}
+
+// Bounds of all parts first; then filters, the larger ones, of the parts that bounds leave.
+Status PrepareBundle(const Bundled& bundled, const std::vector<Probe>& probes, ReadContext& ctx) {
+  const auto& [bundle, units] = bundled;
+  std::vector<FieldPath> columns;
+  for (const Probe& probe : probes) columns.push_back(probe.column);
+  std::vector<size_t> parts;
+  for (const auto& unit : units) parts.push_back(unit->part().bundle_part);
+  constexpr SectionFamily kBounds[] = {SectionFamily::kBounds, SectionFamily::kRanges};
+  PILUM_RETURN_NOT_OK(Forgiven(bundle->Fetch(columns, kBounds, parts, ctx)));
+  for (const Probe& probe : probes) {
+    const auto filters = FiltersFor(probe);
+    if (filters.empty()) continue;
+    std::vector<size_t> left;
+    for (size_t i = 0; i < units.size(); ++i) {
+      const auto& unit = units[i];
+      if (i % 256 == 0) PILUM_RETURN_NOT_OK(ctx.Check());
+      PILUM_ASSIGN_OR_RETURN(const bool may, unit->MayMatchByBounds(probe, ctx));
+      if (may) left.push_back(unit->part().bundle_part);
+    }
+    PILUM_RETURN_NOT_OK(Forgiven(bundle->Fetch(std::span(&probe.column, 1), filters, left, ctx)));
+  }
+  return Status::OK();
+}
 
 class StoreSnapshot final : public Snapshot {
  public:
@@ -18,8 +59,9 @@ class StoreSnapshot final : public Snapshot {
     units_.reserve(view.parts.size());
     for (LoadedPart& part : view.parts) {
       auto counted = std::move(part.counted);
-      std::shared_ptr<const Unit> unit =
-          std::make_shared<PartUnit>(files, std::move(part), union_.schema, use_index, segments);
+      auto of_part = std::make_shared<const PartUnit>(files, std::move(part), union_.schema, use_index, segments);
+      if (const auto& bundle = of_part->part().bundle) bundled_[bundle].push_back(of_part);
+      std::shared_ptr<const Unit> unit = std::move(of_part);
       if (counted) unit = MakeMaskedUnit(std::move(unit), std::move(*counted));
       units_.push_back(std::move(unit));
     }
@@ -31,6 +73,12 @@ class StoreSnapshot final : public Snapshot {
     auto it = union_.clashes.find(name);
     return it == union_.clashes.end() ? Status::OK() : QueryError("{}: {}", files_.uri, it->second);
   }
+  Status Prepare(const std::vector<Probe>& probes, ReadContext& ctx) const override {
+    std::vector<const Bundled*> bundles;
+    for (const auto& bundle : bundled_) bundles.push_back(&bundle);
+    return ForEach(
+        bundles.size(), files_.parallel(ctx), [&](size_t i) { return PrepareBundle(*bundles[i], probes, ctx); }, 1);
+  }
   Result<std::shared_ptr<const Snapshot>> Renew(ReadContext& ctx) const override {
     return OpenStoreSnapshot(files_, use_index_, &union_, ctx);
   }
@@ -40,6 +88,7 @@ class StoreSnapshot final : public Snapshot {
   const UnionSchema union_;
   const bool use_index_;
   std::vector<std::shared_ptr<const Unit>> units_;
+  BundledUnits bundled_;
 };
 
 // Merging widens nothing; a put since may have.

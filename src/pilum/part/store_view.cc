@@ -1,13 +1,17 @@
 #include "pilum/part/store_view.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
 
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/part/batch_rows.h"
+#include "pilum/part/bundle_book.h"
 #include "pilum/part/for_each.h"
+#include "pilum/part/part_cache.h"
 
 namespace pilum {
 namespace {
@@ -43,23 +47,98 @@ Result<std::shared_ptr<const StandsFor>> WhatItSays(const LoadedPart& part) {
   return std::make_shared<const StandsFor>(std::move(said));
 }
 
-Status LoadOne(const DatasetFiles& files, const PartFile& file, bool use_index, ReadContext& ctx, LoadedPart* out) {
-  auto part = LoadPart(files, file, use_index, ctx);
-  if (!part.ok()) return WithContext(fmt::format("part {}", file.name), part.status());
-  *out = std::move(*part);
-  return Status::OK();
-}
+// What one listing has found and read so far.
+class Loading {
+ public:
+  Loading(const DatasetFiles& files, bool use_index, ReadContext& ctx)
+      : files_(files), use_index_(use_index), ctx_(ctx) {}
 
-Result<Listed> ListOnce(const DatasetFiles& files, bool use_index, ReadContext& ctx) {
+  // parts/ first, then merged/ in the order of names (docs/adr/0015-plans.md). Bundles are a cache, so when they are looked for
+  // does not matter: meanwhile.
+  Result<std::vector<PartFile>> List() {
+    PILUM_ASSIGN_OR_RETURN(auto puts, files_.ListPuts(ctx_));
+    listed_ = puts.size();
+    std::future<Result<BundleBook>> book;
+    if (WantsBundles(puts)) {
+      try {
+        book = std::async(std::launch::async, [&] { return BundleBook::Open(files_, ctx_); });
+      } catch (const std::system_error&) {  // no more threads to be had: afterwards, then
+      }
+    }
+    auto merged = files_.ListMerged(ctx_);
+    if (book.valid()) {
+      PILUM_ASSIGN_OR_RETURN(book_, book.get());
+    }
+    PILUM_RETURN_NOT_OK(merged.status());
+    auto all = DatasetFiles::Join(std::move(puts), std::move(*merged));
+    listed_ = all.size();
+    if (!book_.is_open() && WantsBundles(all)) {
+      PILUM_ASSIGN_OR_RETURN(book_, BundleBook::Open(files_, ctx_));
+    }
+    return all;
+  }
+
+  // The same of each: from what this handle knows, from a bundle, or from its own header.
+  Status Load(const std::vector<const PartFile*>& parts, std::vector<LoadedPart>* out) {
+    out->resize(parts.size());
+    std::vector<size_t> unknown;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::optional<LoadedPart> known;
+      if (use_index_ && files_.cache) known = files_.cache->Find(*parts[i]);
+      if (!known) known = book_.Find(*parts[i]);
+      if (known) {
+        (*out)[i] = std::move(*known);
+      } else {
+        unknown.push_back(i);
+      }
+    }
+    const bool remote = files_.store->cost().remote;
+    PILUM_RETURN_NOT_OK(ForEach(
+        unknown.size(), files_.parallel(ctx_),
+        [&](size_t i) { return LoadOne(*parts[unknown[i]], &(*out)[unknown[i]]); }, remote ? 1 : 4));
+    if (!use_index_ || !files_.cache) return Status::OK();
+    for (const LoadedPart& part : *out) files_.cache->Keep(part);
+    return Status::OK();
+  }
+
+  // One that was stopped says how far it had come.
+  Status Failure(const Status& status) const {
+    const ErrorKind kind = KindOf(status);
+    if (kind != ErrorKind::kDeadline && kind != ErrorKind::kCancelled) return status;
+    return MakeError(kind, fmt::format("{} (by then: {} parts listed, {} of them opened)", status.message(),
+                                       listed_.load(), opened_.load()));
+  }
+
+ private:
+  bool WantsBundles(const std::vector<PartFile>& parts) const {
+    return use_index_ && files_.cache && files_.cache->CountUnknown(parts) >= BundleBook::kFewParts;
+  }
+
+  Status LoadOne(const PartFile& file, LoadedPart* out) {
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    auto part = LoadPart(files_, file, use_index_, ctx_);
+    if (!part.ok()) return WithContext(fmt::format("part {}", file.name), part.status());
+    ++opened_;
+    *out = std::move(*part);
+    return Status::OK();
+  }
+
+  const DatasetFiles& files_;
+  const bool use_index_;
+  ReadContext& ctx_;
+  BundleBook book_;
+  std::atomic<uint64_t> listed_{0}, opened_{0};
+};
+
+Result<Listed> ListOnce(Loading& loading) {
   Listed out;
-  PILUM_ASSIGN_OR_RETURN(out.files, files.ListParts());
+  PILUM_ASSIGN_OR_RETURN(out.files, loading.List());
   std::vector<const PartFile*> merged;
   for (const PartFile& file : out.files) {
     if (file.plan()) merged.push_back(&file);
   }
-  std::vector<LoadedPart> loaded(merged.size());
-  PILUM_RETURN_NOT_OK(ForEach(merged.size(), ctx.threads,
-                              [&](size_t i) { return LoadOne(files, *merged[i], use_index, ctx, &loaded[i]); }));
+  std::vector<LoadedPart> loaded;
+  PILUM_RETURN_NOT_OK(loading.Load(merged, &loaded));
   for (LoadedPart& part : loaded) {
     PILUM_ASSIGN_OR_RETURN(out.said[part.file.name], WhatItSays(part));
     out.merged.emplace(part.file.name, std::move(part));
@@ -69,10 +148,13 @@ Result<Listed> ListOnce(const DatasetFiles& files, bool use_index, ReadContext& 
 
 // Runs `once` until no part of its listing was gone when it was opened.
 template <typename F>
-auto ListAgain(ReadContext& ctx, F once) -> decltype(once()) {
+auto ListAgain(const DatasetFiles& files, bool use_index, ReadContext& ctx, F once)
+    -> decltype(once(std::declval<Loading&>())) {
   for (int left = kListings;; --left) {
-    auto out = once();
-    if (out.ok() || KindOf(out.status()) != ErrorKind::kNotFound || left == 1) return out;
+    Loading loading(files, use_index, ctx);
+    auto out = once(loading);
+    if (out.ok()) return out;
+    if (KindOf(out.status()) != ErrorKind::kNotFound || left == 1) return loading.Failure(out.status());
     PILUM_RETURN_NOT_OK(ctx.Check());
   }
 }
@@ -92,21 +174,28 @@ void CountBatchesOnce(StoreView* view) {
   }
 }
 
-Result<StoreView> LoadOnce(const DatasetFiles& files, bool use_index, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(Listed listed, ListOnce(files, use_index, ctx));
+Result<StoreView> LoadOnce(const DatasetFiles& files, Loading& loading) {
+  PILUM_ASSIGN_OR_RETURN(Listed listed, ListOnce(loading));
   StoreView view;
   Visibility found = Visibility::Of(listed.files, listed.said);
   view.said = std::move(listed.said);
   view.hidden = std::move(found.hidden);
-  view.parts.resize(found.visible.size());
-  PILUM_RETURN_NOT_OK(ForEach(found.visible.size(), ctx.threads, [&](size_t i) {
-    const PartFile& file = found.visible[i];
-    auto loaded = listed.merged.find(file.name);
-    if (loaded == listed.merged.end() || !file.plan()) return LoadOne(files, file, use_index, ctx, &view.parts[i]);
-    view.parts[i] = loaded->second;
-    view.parts[i].stands_for = view.said.at(file.name);
-    return Status::OK();
-  }));
+  std::vector<const PartFile*> puts;
+  for (const PartFile& file : found.visible) {
+    if (!file.plan()) puts.push_back(&file);
+  }
+  std::vector<LoadedPart> loaded;
+  PILUM_RETURN_NOT_OK(loading.Load(puts, &loaded));
+  size_t next = 0;
+  for (const PartFile& file : found.visible) {
+    if (file.plan()) {
+      view.parts.push_back(listed.merged.at(file.name));
+      view.parts.back().stands_for = view.said.at(file.name);
+    } else {
+      view.parts.push_back(std::move(loaded[next++]));
+    }
+  }
+  if (files.cache) files.cache->Retain(listed.files);
   CountBatchesOnce(&view);
   return view;
 }
@@ -163,12 +252,12 @@ bool StoreView::IsDone(uint64_t plan) const {
 }
 
 Result<StoreView> LoadView(const DatasetFiles& files, bool use_index, ReadContext& ctx) {
-  return ListAgain(ctx, [&] { return LoadOnce(files, use_index, ctx); });
+  return ListAgain(files, use_index, ctx, [&](Loading& loading) { return LoadOnce(files, loading); });
 }
 
 Result<ListedView> ListView(const DatasetFiles& files, bool use_index, ReadContext& ctx) {
-  return ListAgain(ctx, [&]() -> Result<ListedView> {
-    PILUM_ASSIGN_OR_RETURN(Listed listed, ListOnce(files, use_index, ctx));
+  return ListAgain(files, use_index, ctx, [&](Loading& loading) -> Result<ListedView> {
+    PILUM_ASSIGN_OR_RETURN(Listed listed, ListOnce(loading));
     Visibility found = Visibility::Of(listed.files, listed.said);
     return ListedView{std::move(found), std::move(listed.said)};
   });

@@ -1,8 +1,10 @@
 #include "pilum/part/sweep.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "pilum/part/maintain.h"
 #include "pilum/part/store_view.h"
 
 namespace pilum {
@@ -35,6 +37,7 @@ class Sweeper {
       gone_.insert(hidden.file.name);
     }
     PILUM_RETURN_NOT_OK(SweepSidecars());
+    PILUM_RETURN_NOT_OK(SweepCaches());
     PILUM_RETURN_NOT_OK(SweepUnfinished());
     return result_;
   }
@@ -43,10 +46,10 @@ class Sweeper {
   // The clock first, so that ages are never too great; sidecars before parts, so that one whose part is seen to be missing
   // is as old as it seems.
   Status Look() {
-    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts());
+    PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts(ctx_));
     if (listed.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(now_, files_.store->Now());
-    PILUM_ASSIGN_OR_RETURN(sidecars_, files_.store->List(files_.prefix + "side/"));
+    PILUM_ASSIGN_OR_RETURN(sidecars_, files_.store->List(files_.prefix + "side/", ctx_));
     PILUM_ASSIGN_OR_RETURN(unfinished_, files_.store->ListUnfinished(files_.prefix));
     PILUM_ASSIGN_OR_RETURN(view_, ListView(files_, true, ctx_));
     for (const PartFile& file : view_.parts.visible) there_.insert(file.name);
@@ -67,9 +70,37 @@ class Sweeper {
     for (const ObjectInfo& info : sidecars_) {
       const std::string part = PartOfSidecar(std::string_view(info.path).substr(prefix.size()));
       if (part.empty() || !(gone_.contains(part) || (!there_.contains(part) && Old(info.modified)))) continue;
+      if (!gone_.contains(part)) {  // a put that took long may end just now
+        PILUM_ASSIGN_OR_RETURN(const bool appeared, Appeared(part));
+        if (appeared) continue;
+      }
       ++result_.sidecars;
       result_.sidecar_bytes += info.size;
       PILUM_RETURN_NOT_OK(Remove(info.path));
+    }
+    return Status::OK();
+  }
+
+  Result<bool> Appeared(const std::string& part) {
+    auto [it, is_new] = appeared_.emplace(part, false);
+    if (!is_new) return it->second;
+    PILUM_RETURN_NOT_OK(ctx_.Check());
+    for (const std::string& path : {files_.PartPath(part), files_.MergedPath(part)}) {
+      PILUM_ASSIGN_OR_RETURN(const bool there, files_.store->Exists(path));
+      it->second = it->second || there;
+    }
+    return it->second;
+  }
+
+  Status SweepCaches() {
+    for (const auto& cache : MaintainedCaches()) {
+      PILUM_ASSIGN_OR_RETURN(const auto obsolete, cache->Obsolete(files_, view_, ctx_));
+      for (const ObsoleteObject& one : obsolete) {
+        if (!Old(one.since)) continue;
+        ++result_.caches;
+        result_.cache_bytes += one.info.size;
+        PILUM_RETURN_NOT_OK(Remove(one.info.path));
+      }
     }
     return Status::OK();
   }
@@ -94,6 +125,7 @@ class Sweeper {
   ListedView view_;
   std::vector<ObjectInfo> sidecars_, unfinished_;
   std::set<std::string> there_, gone_;
+  std::map<std::string, bool> appeared_;  // parts that were not listed, looked for once more
   SweepResult result_;
 };
 

@@ -202,11 +202,13 @@ class PyPartStore {
   }
   explicit PyPartStore(std::shared_ptr<PartStore> store) : store_(std::move(store)) {}
 
-  std::shared_ptr<PySnapshot> OpenSnapshot(bool use_index) const {
-    return Run([&](ReadContext& ctx) -> Result<std::shared_ptr<PySnapshot>> {
+  std::shared_ptr<PySnapshot> OpenSnapshot(bool use_index, std::optional<double> timeout) const {
+    std::stop_source stop;
+    ReadContext ctx = MakeContext(nullptr, stop, timeout);
+    return Unwrap(Interruptibly(stop, [&]() -> Result<std::shared_ptr<PySnapshot>> {
       PILUM_ASSIGN_OR_RETURN(auto snapshot, store_->OpenSnapshot(use_index, ctx));
       return std::make_shared<PySnapshot>(std::move(snapshot));
-    });
+    }));
   }
 
   nb::object Schema() const {
@@ -281,6 +283,8 @@ class PyPartStore {
     out["sidecars"] = done.sidecars;
     out["sidecar_bytes"] = done.sidecar_bytes;
     out["unfinished"] = done.unfinished;
+    out["caches"] = done.caches;
+    out["cache_bytes"] = done.cache_bytes;
     out["waiting"] = done.waiting;
     return out;
   }
@@ -324,6 +328,22 @@ class PyPartStore {
     out["parts"] = done.parts;
     out["rebuilt"] = done.rebuilt;
     out["bytes"] = done.bytes;
+    return out;
+  }
+
+  nb::list Maintain(bool all) {
+    const MaintainResult done = Run([&](ReadContext& ctx) { return store_->Maintain({all}, ctx); });
+    nb::list out;
+    for (const CacheRefresh& cache : done.caches) {
+      nb::dict entry;
+      entry["name"] = cache.name;
+      entry["parts"] = cache.parts;
+      entry["fresh"] = cache.fresh;
+      entry["written"] = cache.written;
+      entry["bytes"] = cache.bytes;
+      entry["notes"] = cache.notes;
+      out.append(entry);
+    }
     return out;
   }
 
@@ -389,7 +409,7 @@ void BindStore(nb::module_& m) {
 
   nb::class_<PyPartStore>(m, "PartStore", "One dataset of a part store; thread-safe.")
       .def_static("open", &PyPartStore::Open, nb::arg("uri"), nb::arg("storage_options") = StoreOptions())
-      .def("snapshot", &PyPartStore::OpenSnapshot, nb::arg("use_index") = true)
+      .def("snapshot", &PyPartStore::OpenSnapshot, nb::arg("use_index") = true, nb::arg("timeout").none() = nb::none())
       .def("schema", &PyPartStore::Schema)
       .def("put", &PyPartStore::Put, nb::arg("schema").none(), nb::arg("batches"), nb::arg("batch_id"),
            nb::arg("new_schema"), nb::arg("target_part_bytes").none(), nb::arg("version"), nb::arg("sort"))
@@ -399,6 +419,7 @@ void BindStore(nb::module_& m) {
       .def("erase", &PyPartStore::Erase, nb::arg("where"), nb::arg("params").none(), nb::arg("whole_parts_only"))
       .def("attribute", &PyPartStore::Attribute)
       .def("backfill", &PyPartStore::Backfill, nb::arg("all"))
+      .def("maintain", &PyPartStore::Maintain, nb::arg("all"))
       .def("copy_to", &PyPartStore::CopyTo, nb::arg("to"))
       .def("sweep", &PyPartStore::Sweep, nb::arg("grace_seconds"), nb::arg("dry_run"))
       .def("check", &PyPartStore::CheckAll);

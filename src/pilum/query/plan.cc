@@ -50,6 +50,8 @@ class RunningQuery final : public QueryResult {
  private:
   Result<std::shared_ptr<arrow::RecordBatch>> NextBatch() {
     const auto& units = plan_.snapshot->units();
+    if (next_unit_ == 0 && plan_.query.where && plan_.options.use_index)
+      PILUM_RETURN_NOT_OK(plan_.snapshot->Prepare(ProbesOf(plan_.query.where->root()), ctx_));
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       if (reading_) {

@@ -5,6 +5,36 @@ namespace {
 
 using Node = BoundPredicate::Node;
 
+// What must be possible for a leaf to be FALSE; nullopt: no probe says it.
+std::optional<Probe> Opposite(const Node& leaf) {
+  if (!leaf.probe || !leaf.more_probes.empty()) return std::nullopt;  // none of several is exact
+  Probe opposite = *leaf.probe;
+  if (opposite.kind == Probe::Kind::kHasElement)
+    return std::nullopt;  // lists without such an element: no set says that
+  if (opposite.kind == Probe::Kind::kIsNull) {
+    opposite.kind = Probe::Kind::kInSet;
+    opposite.set = ValueSet::All();
+    opposite.exact = true;
+    return opposite;
+  }
+  if (!opposite.exact)
+    return std::nullopt;  // it only implies membership: FALSE rows may lie inside the set, or be null
+  opposite.set = opposite.set.Complement();
+  return opposite;
+}
+
+void AddProbes(const Node& node, bool wanted, std::vector<Probe>* out) {
+  if (node.kind == Node::Kind::kNot) wanted = !wanted;
+  for (const auto& child : node.children) AddProbes(*child, wanted, out);
+  if (node.kind != Node::Kind::kLeaf || !node.probe) return;
+  if (!wanted) {
+    if (auto opposite = Opposite(node)) out->push_back(std::move(*opposite));
+    return;
+  }
+  out->push_back(*node.probe);
+  out->insert(out->end(), node.more_probes.begin(), node.more_probes.end());
+}
+
 struct Pruner {
   const Unit& unit;
   bool use_index;
@@ -59,19 +89,8 @@ struct Pruner {
       }
       return may;
     }
-    if (!node.more_probes.empty()) return true;  // none is exact
-    Probe opposite = *node.probe;
-    // Lists without such an element, texts without such a word: no set says that.
-    if (opposite.kind == Probe::Kind::kHasElement || opposite.kind == Probe::Kind::kHasWords) return true;
-    if (opposite.kind == Probe::Kind::kIsNull) {
-      opposite.kind = Probe::Kind::kInSet;
-      opposite.set = ValueSet::All();
-      opposite.exact = true;
-      return Ask(opposite);
-    }
-    if (!opposite.exact) return true;  // it only implies membership: FALSE rows may lie inside the set, or be null
-    opposite.set = opposite.set.Complement();
-    return Ask(opposite);
+    const auto opposite = Opposite(node);
+    return opposite ? Ask(*opposite) : true;
   }
 
   Result<bool> Ask(const Probe& probe) const {
@@ -85,6 +104,12 @@ struct Pruner {
 Result<bool> MayMatch(const BoundPredicate::Node& predicate, const Unit& unit, bool use_index, ReadContext& ctx) {
   if (unit.num_rows() == 0) return false;
   return Pruner{unit, use_index, ctx}.May(predicate, true);
+}
+
+std::vector<Probe> ProbesOf(const BoundPredicate::Node& predicate) {
+  std::vector<Probe> out;
+  AddProbes(predicate, true, &out);
+  return out;
 }
 
 }  // namespace pilum

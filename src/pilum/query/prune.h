@@ -10,4 +10,7 @@ namespace pilum {
 // constants are proof.
 Result<bool> MayMatch(const BoundPredicate::Node& predicate, const Unit& unit, bool use_index, ReadContext& ctx);
 
+// What MayMatch may ask any unit, for Snapshot::Prepare.
+std::vector<Probe> ProbesOf(const BoundPredicate::Node& predicate);
+
 }  // namespace pilum

@@ -59,6 +59,9 @@ class Snapshot {
       const = 0;  // ordered; row order is unit order, then row
   // An error if units disagree about this top-level column's type beyond widening: names the column and two units.
   virtual Status CheckColumn(const std::string& top_level_name) const = 0;
+  // Reads ahead what the units' MayMatch will want for these probes, for many units in few requests. Changes no answer; errors
+  // only for what stops a read.
+  virtual Status Prepare(const std::vector<Probe>& probes, ReadContext& ctx) const { return Status::OK(); }
   // What is there now, in this snapshot's schema, for a read that found a unit gone (kNotFound) and has given out no row.
   // Null: units of this snapshot do not go. An error: what is there now does not fit the schema.
   virtual Result<std::shared_ptr<const Snapshot>> Renew(ReadContext& ctx) const {

@@ -56,32 +56,54 @@ Status AddObjects(Client& client, const XmlElement& page, const std::string& pre
   return Status::OK();
 }
 
+// One request of a listing: from `token` on, else from after `after`. `token`: where it goes on; empty: it does not.
+Status NextObjects(Client& client, const std::string& prefix, const std::string& after, std::string* token,
+                   std::vector<ObjectInfo>* out, ReadContext& ctx) {
+  Pairs query = {{"list-type", "2"}};
+  if (!token->empty()) {
+    query.emplace_back("continuation-token", *token);
+  } else if (!after.empty()) {
+    query.emplace_back("start-after", after);
+  }
+  PILUM_ASSIGN_OR_RETURN(XmlElement page, Page(client, std::move(query), prefix, "ListBucketResult", ctx));
+  const size_t before = out->size();
+  PILUM_RETURN_NOT_OK(AddObjects(client, page, prefix, out));
+  std::string next;
+  if (page.TextOf("IsTruncated") == "true") {
+    next = page.TextOf("NextContinuationToken");
+    if (next.empty() || next == *token || out->size() == before) {
+      return Corrupt(client.Name(prefix), "", "the server's list says that it goes on, but not where");
+    }
+  }
+  *token = std::move(next);
+  return Status::OK();
+}
+
+void SortBetween(const std::string& after, const std::string& up_to, std::vector<ObjectInfo>* objects) {
+  std::erase_if(*objects, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
+  std::sort(objects->begin(), objects->end(), [](const ObjectInfo& a, const ObjectInfo& b) { return a.path < b.path; });
+}
+
 }  // namespace
 
 Result<std::vector<ObjectInfo>> ListObjects(Client& client, const std::string& prefix, const std::string& after,
                                             const std::string& up_to, ReadContext& ctx) {
   std::vector<ObjectInfo> out;
   std::string token;
-  for (;;) {
-    Pairs query = {{"list-type", "2"}};
-    if (!token.empty()) {
-      query.emplace_back("continuation-token", token);
-    } else if (!after.empty()) {
-      query.emplace_back("start-after", after);
-    }
-    PILUM_ASSIGN_OR_RETURN(XmlElement page, Page(client, std::move(query), prefix, "ListBucketResult", ctx));
-    const size_t before = out.size();
-    PILUM_RETURN_NOT_OK(AddObjects(client, page, prefix, &out));
-    if (page.TextOf("IsTruncated") != "true") break;
-    if (!up_to.empty() && !out.empty() && out.back().path > up_to) break;
-    std::string next = page.TextOf("NextContinuationToken");
-    if (next.empty() || next == token || out.size() == before) {
-      return Corrupt(client.Name(prefix), "", "the server's list says that it goes on, but not where");
-    }
-    token = std::move(next);
-  }
-  std::erase_if(out, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
-  std::sort(out.begin(), out.end(), [](const ObjectInfo& a, const ObjectInfo& b) { return a.path < b.path; });
+  do {
+    PILUM_RETURN_NOT_OK(NextObjects(client, prefix, after, &token, &out, ctx));
+  } while (!token.empty() && (up_to.empty() || out.back().path <= up_to));
+  SortBetween(after, up_to, &out);
+  return out;
+}
+
+Result<std::vector<ObjectInfo>> ListFirstObjects(Client& client, const std::string& prefix, const std::string& after,
+                                                 bool* more, ReadContext& ctx) {
+  std::vector<ObjectInfo> out;
+  std::string token;
+  PILUM_RETURN_NOT_OK(NextObjects(client, prefix, after, &token, &out, ctx));
+  *more = !token.empty();
+  SortBetween(after, "", &out);
   return out;
 }
 

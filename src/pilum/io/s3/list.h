@@ -14,6 +14,10 @@ namespace pilum::s3 {
 Result<std::vector<ObjectInfo>> ListObjects(Client& client, const std::string& prefix, const std::string& after,
                                             const std::string& up_to, ReadContext& ctx);
 
+// What the first of those requests tells, sorted. `more`: there are further ones.
+Result<std::vector<ObjectInfo>> ListFirstObjects(Client& client, const std::string& prefix, const std::string& after,
+                                                 bool* more, ReadContext& ctx);
+
 // Uploads that were neither completed nor taken back; modified: when they began.
 struct Unfinished {
   std::string key, id;

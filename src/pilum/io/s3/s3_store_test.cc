@@ -42,6 +42,7 @@ class S3Store : public ::testing::Test {
   FakeS3 fake_;
   Config config_;
   std::shared_ptr<ObjectStore> store_;
+  ReadContext ctx_;
 };
 
 std::string Noise(size_t n) {
@@ -210,8 +211,17 @@ TEST_F(S3Store, PagesBoundsAndOddKeys) {
   EXPECT_EQ(names(store_->List("p/")), "p/1 p/2 p/3 +% p/4 p/5 ");
   EXPECT_EQ(names(store_->List("")), "p/1 p/2 p/3 +% p/4 p/5 q ");
   fake_.log.clear();
-  EXPECT_EQ(names(store_->ListBetween("p/", "p/1", "p/3 +%")), "p/2 p/3 +% ");
+  EXPECT_EQ(names(store_->ListBetween("p/", "p/1", "p/3 +%", ctx_)), "p/2 p/3 +% ");
   EXPECT_EQ(fake_.log.size(), 1u);  // no page past the bound
+  fake_.log.clear();
+  const auto page = store_->ListPage("p/", "p/1", ctx_).ValueOrDie();
+  EXPECT_EQ(names(page.objects), "p/2 p/3 +% p/4 ");
+  EXPECT_TRUE(page.more);
+  EXPECT_FALSE(store_->ListPage("p/", "p/3 +%", ctx_).ValueOrDie().more);
+  EXPECT_EQ(fake_.log.size(), 2u);
+  ReadContext late;
+  late.deadline = std::chrono::steady_clock::now();
+  EXPECT_EQ(KindOf(store_->List("p/", late).status()), ErrorKind::kDeadline);
 }
 
 TEST_F(S3Store, UploadsThatNobodyEndedAreFoundAndTakenBack) {

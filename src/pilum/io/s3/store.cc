@@ -45,18 +45,20 @@ class Store : public ObjectStore {
     return put;
   }
 
-  Result<std::vector<ObjectInfo>> List(const std::string& prefix) const override { return ListBetween(prefix, "", ""); }
-
   Result<std::vector<ObjectInfo>> ListBetween(const std::string& prefix, const std::string& after,
-                                              const std::string& up_to) const override {
-    ReadContext ctx;
-    const auto key = [&](const std::string& path) { return path.empty() ? path : prefix_ + path; };
-    PILUM_ASSIGN_OR_RETURN(auto out, ListObjects(*client_, prefix_ + prefix, key(after), key(up_to), ctx));
-    for (ObjectInfo& o : out) o.path = o.path.substr(prefix_.size());
-    // Keys that no path of ours names: "folders" that consoles make, empty steps.
-    std::erase_if(out, [](const ObjectInfo& o) { return !CheckObjectPath(o.path).ok(); });
-    return out;
+                                              const std::string& up_to, ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(auto out, ListObjects(*client_, prefix_ + prefix, Under(after), Under(up_to), ctx));
+    return Paths(std::move(out));
   }
+
+  Result<Page> ListPage(const std::string& prefix, const std::string& after, ReadContext& ctx) const override {
+    Page page;
+    PILUM_ASSIGN_OR_RETURN(page.objects, ListFirstObjects(*client_, prefix_ + prefix, Under(after), &page.more, ctx));
+    page.objects = Paths(std::move(page.objects));
+    return page;
+  }
+
+  const ReadCost& cost() const override { return kCost; }
 
   Result<StoreTime> Now() const override {
     ReadContext ctx;
@@ -112,6 +114,16 @@ class Store : public ObjectStore {
 
  private:
   static constexpr std::string_view kUploadMark = "?uploadId=";
+  static constexpr ReadCost kCost = ReadCost::Remote();
+
+  std::string Under(const std::string& path) const { return path.empty() ? path : prefix_ + path; }
+
+  std::vector<ObjectInfo> Paths(std::vector<ObjectInfo> keys) const {
+    for (ObjectInfo& o : keys) o.path = o.path.substr(prefix_.size());
+    // Keys that no path of ours names: "folders" that consoles make, empty steps.
+    std::erase_if(keys, [](const ObjectInfo& o) { return !CheckObjectPath(o.path).ok(); });
+    return keys;
+  }
 
   Result<std::string> Key(const std::string& path) const {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));

@@ -8,6 +8,7 @@
 import datetime
 import decimal
 import os
+import time
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import pyarrow as pa
@@ -146,13 +147,16 @@ class CompactResult(NamedTuple):
 
 
 class SweepResult(NamedTuple):
-    """What a sweep removed; ``waiting`` parts are of no use either, but their grace has not passed."""
+    """What a sweep removed; ``caches`` are bundles that newer ones have taken the place of. ``waiting`` parts are of no use
+    either, but their grace has not passed."""
 
     parts: int
     part_bytes: int
     sidecars: int
     sidecar_bytes: int
     unfinished: int
+    caches: int
+    cache_bytes: int
     waiting: int
 
 
@@ -174,6 +178,18 @@ class BackfillResult(NamedTuple):
     parts: int
     rebuilt: int
     bytes: int
+
+
+class CacheRefresh(NamedTuple):
+    """What was made of one kind of cache (``name``: "bundles") over ``parts`` parts: ``fresh`` of them were written, in
+    ``written`` objects of ``bytes`` bytes. ``notes`` tell what it cannot hold, and which of its objects could not be used."""
+
+    name: str
+    parts: int
+    fresh: int
+    written: int
+    bytes: int
+    notes: List[str]
 
 
 class CopyResult(NamedTuple):
@@ -199,10 +215,10 @@ class Store:
         self._native = _pilum.PartStore.open(self._path, _storage(self._path, storage_options))
         self._snapshot = None
 
-    def _pinned(self):
+    def _pinned(self, timeout: Optional[float] = None):
         snapshot = self._snapshot
         if snapshot is None:
-            snapshot = self._snapshot = self._native.snapshot()
+            snapshot = self._snapshot = self._native.snapshot(timeout=timeout)
         return snapshot
 
     def refresh(self) -> "Store":
@@ -250,7 +266,7 @@ class Store:
         use_index:
             False ignores the sidecars: the same rows in the same order, by scanning.
         timeout:
-            Seconds from now until reading raises ``DeadlineError``.
+            Seconds from now until reading raises ``DeadlineError``; where parts must be listed first, that counts.
         batch_size:
             Most rows in a batch.
         memory_limit:
@@ -261,9 +277,11 @@ class Store:
         Raises ``QueryError`` for a wrong statement, with the position in it.
         """
         how = _verify(verify)
-        return QueryResult(
-            self._pinned().query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how)
-        )
+        start = time.monotonic()
+        snapshot = self._pinned(timeout)
+        if timeout is not None:
+            timeout = max(0.0, timeout - (time.monotonic() - start))
+        return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how))
 
     def put(
         self,
@@ -354,6 +372,11 @@ class Store:
         """Rebuilds sidecars that are missing or damaged, or ``all`` of them; parts stay as they are, queries go on."""
         return BackfillResult(**self._native.backfill(all))
 
+    def maintain(self, *, all: bool = False) -> List[CacheRefresh]:
+        """Makes and refreshes caches over many parts, which save requests: bundles of prune headers, so that a query over
+        thousands of parts opens few objects. ``all`` makes them anew, not only what is missing or out of date."""
+        return [CacheRefresh(**c) for c in self._native.maintain(all)]
+
     def copy(self, to: Union[str, "os.PathLike[str]", "Store"]) -> CopyResult:
         """Copies what counts, with its sidecars and the plans, to another dataset, by name: one that was broken off goes on."""
         other = to if isinstance(to, Store) else Store(to)
@@ -426,4 +449,4 @@ def query(
     return QueryResult(snapshot.query(sql, _params(params), use_index, timeout, batch_size, memory_limit, how))
 
 
-__all__ = ["BackfillResult", "CompactResult", "CopyResult", "EraseResult", "PartInfo", "PutResult", "QueryResult", "Store", "SweepResult", "open", "query"]
+__all__ = ["BackfillResult", "CacheRefresh", "CompactResult", "CopyResult", "EraseResult", "PartInfo", "PutResult", "QueryResult", "Store", "SweepResult", "open", "query"]
