@@ -34,6 +34,17 @@ class ListingCounts : public ::testing::Test {
     config_.aws = true;
     fake_.page = 100;
     store_ = s3::MakeStore("bucket", "", config_, &fake_, (*LoadHttp())->sha256);
+    static std::map<std::string, s3::FakeS3::Object> made;  // once for all tests
+    static uint64_t parts = 0;
+    if (made.empty()) {
+      MakeParts();
+      made = fake_.objects;
+      parts = parts_;
+    }
+    fake_.objects = made;
+    parts_ = parts;
+  }
+  void MakeParts() {
     arrow::StringBuilder ids, texts;
     arrow::Int64Builder rows;
     for (int64_t i = 0; i < kRows; ++i) {

@@ -258,7 +258,8 @@ def test_lost_sidecars_cost_only_a_scan(store, table, tmp_path):
     want = rows(store.query("id < 50").to_table())
     for p in list((tmp_path / "ds").rglob("*.idx*")):
         p.write_bytes(p.read_bytes()[:-7] + b"garbage") if p.suffix == ".idx" else p.unlink()
-    store.refresh()
+    assert rows(store.refresh().query("id < 50").to_table()) == want  # this one knows the headers
+    store = pilum.store.open(tmp_path / "ds")
     assert rows(store.query("id < 50").to_table()) == want
     assert store.check() != []
 
@@ -385,3 +386,29 @@ def test_attribute(tmp_path):
     found = {(row["object"], row["column"], row["family"]) for row in rows}
     assert {("lance", "text", "values"), ("lance", "s.a", "values"), ("idx", "text", "inverted"), ("idx", "", "not usable"),
             ("stats", "id", "quantiles"), ("lance", "", "container")} <= found
+
+
+def test_maintain(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    for k in range(20):
+        store.put(pa.table({"id": range(k * 10, k * 10 + 10), "t": [f"t{k}"] * 10}))
+    (done,) = store.maintain()
+    assert (done.name, done.parts, done.fresh, done.written, done.notes) == ("bundles", 20, 20, 1, [])
+    assert store.maintain()[0].written == 0
+    result = pilum.store.open(tmp_path / "ds").query("id = 57")
+    assert result.to_table()["t"].to_pylist() == ["t5"]
+    assert result.counts["units_pruned"] == 19 and result.counts["notes"] == []
+    store.put(pa.table({"id": [1000], "t": ["new"]}))
+    assert store.maintain(all=True)[0].fresh == 21
+    swept = store.sweep(0)
+    assert (swept.caches, swept.parts) == (1, 0) and swept.cache_bytes > 0
+    assert store.query("id >= 200").to_table()["t"].to_pylist() == ["new"]
+    assert store.check() == []
+
+
+def test_a_deadline_holds_while_parts_are_listed(tmp_path):
+    store = pilum.store.open(tmp_path / "ds")
+    store.put(pa.table({"id": [1]}))
+    with pytest.raises(pilum.DeadlineError, match="parts listed"):
+        pilum.store.open(tmp_path / "ds").query("id = 1", timeout=0)
+    assert store.query("id = 1", timeout=60).to_table().num_rows == 1

@@ -228,3 +228,49 @@ def test_many_put_at_once(root, s3):
     assert not failed, failed[0]
     got = store.refresh().query("SELECT id FROM t").to_table()["id"].to_pylist()
     assert sorted(got) == sorted(i for t in tables for i in t["id"].to_pylist())
+
+
+def test_bundles_save_requests(root, s3, build, tmp_path, monkeypatch):
+    store = pilum.store.open(f"{root}/d")
+    for i in range(24):
+        store.put(rows(50, i * 50))
+    want = store.query("id = 777").to_table()
+    proxy = Proxy(s3["AWS_ENDPOINT_URL"])
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+
+    def requests(env=None):
+        before = len(proxy.requests)
+        done = run(build, "query", f"{root}/d", "id = 777", "-f", "jsonl", env=env)
+        assert done.returncode == 0 and done.stdout.count("\n") == 1, done.stderr
+        return [target for _, target in proxy.requests[before:]]
+
+    single = requests()
+    assert sum(".idxh" in t for t in single) == 24
+    done = run(build, "store", "maintain", f"{root}/d")
+    assert "24 parts in 1 object" in done.stdout, done.stderr
+    bundled = requests()
+    assert sum(".idxh" in t for t in bundled) == 0 and 1 <= sum(".bundle" in t for t in bundled) <= 2
+    assert len(bundled) < 12
+    assert pilum.store.open(f"{root}/d").query("id = 777").to_table() == want
+    # What never changes is kept on disk; listings are not.
+    cache = {"PILUM_CACHE": str(tmp_path / "cache")}
+    requests(cache)
+    kept = requests(cache)
+    assert sum(".bundle" in t for t in kept) == 0 and sum("list-type" in t for t in kept) == sum("list-type" in t for t in bundled)
+    store.put(rows(50, 9000))
+    assert run(build, "query", f"{root}/d", "id = 9007", "-f", "jsonl", env=cache).stdout.count("\n") == 1
+    assert run(build, "store", "check", f"{root}/d").returncode == 0
+    proxy.close()
+
+
+def test_a_deadline_is_kept_while_the_server_does_not_list(root, s3, build, monkeypatch):
+    pilum.store.open(f"{root}/d").put(rows(10))
+    proxy = Proxy(s3["AWS_ENDPOINT_URL"], lambda n, method, target: ("delay", 30) if "list-type" in target else None)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+    start = time.time()
+    with pytest.raises(pilum.DeadlineError, match="parts listed"):
+        pilum.store.open(f"{root}/d").query("id = 1", timeout=0.5)
+    assert time.time() - start < 5
+    done = run(build, "query", f"{root}/d", "id = 1", "--timeout", "0.5", timeout=20)
+    assert done.returncode == 6, done.stderr
+    proxy.close()

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "pilum/file/file_reader.h"
+#include "pilum/part/list_uniform.h"
 #include "pilum/part/part_unit.h"
 #include "pilum/part/store_view.h"
 
@@ -21,7 +22,7 @@ class Attributor {
   Result<std::vector<AttributedBytes>> Run() {
     PILUM_ASSIGN_OR_RETURN(const ListedView view, ListView(files_, true, ctx_));
     if (view.parts.visible.empty()) return files_.NoDataset();
-    PILUM_ASSIGN_OR_RETURN(const auto side, files_.store->List(files_.prefix + "side/", ctx_));
+    PILUM_ASSIGN_OR_RETURN(const auto side, ListUniform(*files_.store, files_.prefix + "side/", ctx_));
     for (const ObjectInfo& info : side) sizes_[info.path] = info.size;
     for (const PartFile& part : view.parts.visible) {
       PILUM_RETURN_NOT_OK(ctx_.Check());

@@ -7,6 +7,7 @@
 #include <arrow/buffer.h>
 
 #include "pilum/base/hash.h"
+#include "pilum/part/list_uniform.h"
 #include "pilum/part/merge_plan.h"
 #include "pilum/part/store_view.h"
 
@@ -74,7 +75,7 @@ class Copier {
   Status CopyParts(const std::vector<PartFile>& parts) {
     std::map<std::string, std::vector<std::string>> sidecars;  // names by part
     const std::string prefix = from_.prefix + "side/";
-    PILUM_ASSIGN_OR_RETURN(const auto listed, from_.store->List(prefix, ctx_));
+    PILUM_ASSIGN_OR_RETURN(const auto listed, ListUniform(*from_.store, prefix, ctx_));
     for (const ObjectInfo& info : listed) {
       const std::string name = info.path.substr(prefix.size());
       const size_t end = name.rfind(".lance.");

@@ -1,3 +1,4 @@
+#include "pilum/part/list_uniform.h"
 #include "pilum/part/part_store.h"
 
 #include <map>
@@ -113,7 +114,7 @@ class PartStoreImpl final : public PartStore {
     PILUM_ASSIGN_OR_RETURN(const StoreView view, LoadView(files_.Uncached(), true, ctx));
     const auto& parts = view.parts;
     if (parts.empty()) return files_.NoDataset();
-    PILUM_ASSIGN_OR_RETURN(auto side, files_.store->List(files_.prefix + "side/", ctx));
+    PILUM_ASSIGN_OR_RETURN(auto side, ListUniform(*files_.store, files_.prefix + "side/", ctx));
     std::map<std::string, uint64_t> sizes;
     for (const ObjectInfo& info : side) sizes[info.path] = info.size;
     std::vector<PartSummary> out;

@@ -45,9 +45,10 @@ class PartStoreTest : public ::testing::Test {
     EXPECT_TRUE(result.ok()) << result.status().ToString();
     return result.ValueOr(PutResult{});
   }
+  // By a handle that knows nothing of before.
   std::shared_ptr<const Snapshot> Open(bool use_index = true) {
     ReadContext ctx;
-    return store_->OpenSnapshot(use_index, ctx).ValueOrDie();
+    return PartStore::Open(Root()).ValueOrDie()->OpenSnapshot(use_index, ctx).ValueOrDie();
   }
   // Every row of the dataset as one table, in the dataset's types.
   Result<std::shared_ptr<arrow::Table>> ReadAll(const std::shared_ptr<const Snapshot>& snapshot,

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "pilum/part/list_uniform.h"
 #include "pilum/part/maintain.h"
 #include "pilum/part/store_view.h"
 
@@ -49,7 +50,7 @@ class Sweeper {
     PILUM_ASSIGN_OR_RETURN(auto listed, files_.ListParts(ctx_));
     if (listed.empty()) return files_.NoDataset();
     PILUM_ASSIGN_OR_RETURN(now_, files_.store->Now());
-    PILUM_ASSIGN_OR_RETURN(sidecars_, files_.store->List(files_.prefix + "side/", ctx_));
+    PILUM_ASSIGN_OR_RETURN(sidecars_, ListUniform(*files_.store, files_.prefix + "side/", ctx_));
     PILUM_ASSIGN_OR_RETURN(unfinished_, files_.store->ListUnfinished(files_.prefix));
     PILUM_ASSIGN_OR_RETURN(view_, ListView(files_, true, ctx_));
     for (const PartFile& file : view_.parts.visible) there_.insert(file.name);
