@@ -12,6 +12,7 @@ With --s3, versitygw (tools/versitygw) serves the very same folder; the proxy (t
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -68,16 +69,19 @@ def make(folder, parts, rows, build):
 
 
 def cold(build, uri, sql, env, times):
-    """Median seconds of a process, and what the last one said."""
+    """Seconds of a process, median and least, its seconds of CPU, and what the last one said."""
     took, said = [], None
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     for _ in range(times):
         start = time.perf_counter()
-        done = subprocess.run([build / "pilum", "query", uri, sql, "--format", "jsonl", "--stats", "json"], env=env, capture_output=True, text=True)
+        done = subprocess.run([build / "pilum", "query", uri, sql, "--format", "jsonl", "--stats", "json", "--timeout", "0"], env=env, capture_output=True, text=True)
         took.append(time.perf_counter() - start)
         if done.returncode != 0:
             raise SystemExit(done.stderr)
         said = done
-    return statistics.median(took), min(took), said
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime) / times
+    return {"seconds": round(statistics.median(took), 3), "best": round(min(took), 3), "cpu": round(cpu, 3)}, said
 
 
 def say(**what):
@@ -115,9 +119,11 @@ def main():
                 for f in (folder / "bundles").glob("*"):
                     f.unlink()
             before = requests()
-            median, best, said = cold(build, uri, sql, env, args.times)
-            say(what="cold point read", where=where, parts=parts, bundles=bundles, seconds=round(median, 3), best=round(best, 3),
-                requests=(requests() - before) / args.times if where == "s3" else None, stats=said.stderr.strip().split("\n")[-1], rows=said.stdout.count("\n"))
+            times, said = cold(build, uri, sql, env, args.times)
+            stats = json.loads(said.stderr.strip().split("\n")[-1])
+            say(what="cold point read", where=where, parts=parts, bundles=bundles, **times, rows=stats["rows_returned"], parts_read=stats["parts_read"],
+                opens=stats["opens"], ranged_reads=stats["requests"], bytes=stats["bytes"],
+                requests=(requests() - before) / args.times if where == "s3" else None)
 
     measure("local", str(folder), env, lambda: 0)
     if not args.s3:
@@ -144,8 +150,8 @@ def main():
             env["PILUM_CACHE"] = cache
             cold(build, f"s3://{bucket}/d{args.parts}", sql, env, 1)
             before = len(proxy.requests)
-            median, best, said = cold(build, f"s3://{bucket}/d{args.parts}", sql, env, args.times)
-            say(what="cold point read", where="s3", parts=parts, bundles=True, cache=True, seconds=round(median, 3), best=round(best, 3),
+            times, _ = cold(build, f"s3://{bucket}/d{args.parts}", sql, env, args.times)
+            say(what="cold point read", where="s3", parts=parts, bundles=True, cache=True, **times,
                 requests=(len(proxy.requests) - before) / args.times)
     finally:
         process.terminate()

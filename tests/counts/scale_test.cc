@@ -94,15 +94,18 @@ std::vector<Answer> RightAnswers(const Shape& shape, const std::vector<Question>
 
 // A dataset of the shape, its parts' names by their number.
 struct Dataset {
-  std::shared_ptr<PartStore> store;
+  std::shared_ptr<ObjectStore> objects;
   std::vector<std::string> names;
 
+  // One that knows nothing of the parts yet.
+  std::shared_ptr<PartStore> Handle() const { return PartStore::OpenIn(objects, "scale").ValueOrDie(); }
+
   static Dataset Make(std::shared_ptr<ObjectStore> objects, const Shape& shape) {
-    Dataset out{PartStore::OpenIn(std::move(objects), "scale").ValueOrDie(), {}};
+    Dataset out{std::move(objects), {}};
     ReadContext ctx;
     for (int64_t part = 0; part < scale::kParts; ++part) {
       // With a batch id a part that is there is not made again.
-      const auto put = out.store->Put(*ReadPart(part, shape), {.batch_id = "part " + std::to_string(part)}, ctx);
+      const auto put = out.Handle()->Put(*ReadPart(part, shape), {.batch_id = "part " + std::to_string(part)}, ctx);
       EXPECT_TRUE(put.ok()) << put.status().ToString();
       EXPECT_EQ(put->parts.size(), 1u);
       out.names.push_back(put->parts.at(0));
@@ -134,7 +137,7 @@ Asked Ask(const Dataset& dataset, const std::string& where, bool use_index) {
   ReadStats stats;
   ReadContext ctx;
   ctx.stats = &stats;
-  auto snapshot = dataset.store->OpenSnapshot(use_index, ctx).ValueOrDie();
+  auto snapshot = dataset.Handle()->OpenSnapshot(use_index, ctx).ValueOrDie();
   const auto query = BindQuery("SELECT id FROM t WHERE " + where, *snapshot, {}).ValueOrDie();
   QueryOptions options;
   options.use_index = use_index;
@@ -198,11 +201,11 @@ void ExpectScale(const std::shared_ptr<ObjectStore>& objects, const Shape& shape
   ASSERT_TRUE(objects->Remove("scale/dataset.toml").ok());
   Dataset dataset = Dataset::Make(objects, shape);
   ReadContext ctx;
-  auto backfilled = dataset.store->Backfill({.all = true}, ctx);
+  auto backfilled = dataset.Handle()->Backfill({.all = true}, ctx);
   ASSERT_TRUE(backfilled.ok()) << backfilled.status().ToString();
   const std::string by_rules = AskAll(dataset, questions, right);
   ASSERT_TRUE(objects->PutIfAbsent("scale/dataset.toml", kAsked).ValueOrDie());
-  backfilled = dataset.store->Backfill({.all = true}, ctx);
+  backfilled = dataset.Handle()->Backfill({.all = true}, ctx);
   ASSERT_TRUE(backfilled.ok()) << backfilled.status().ToString();
   EXPECT_EQ(backfilled->rebuilt, scale::kParts);
   const std::string as_asked = AskAll(dataset, questions, right);
