@@ -132,8 +132,10 @@ Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, con
   }
   if (added && std::chrono::steady_clock::now() - begun > soon) {
     for (const auto& [side, kind] : files.Sidecars(name)) {
+      const std::string& bytes = made.sidecars.Of(kind);
+      if (bytes.empty()) continue;
       PILUM_ASSIGN_OR_RETURN(const bool still, store.Exists(side));
-      if (!still) PILUM_RETURN_NOT_OK(WriteObject(store, side, made.sidecars.Of(kind)));
+      if (!still) PILUM_RETURN_NOT_OK(WriteObject(store, side, bytes));
     }
   }
   std::error_code ignored;  // the spool's folder goes with its owner anyway
