@@ -64,6 +64,7 @@ Result<bool> PartIndex::MayMatchByBounds(const Probe& probe, ReadContext& ctx) c
     case Probe::Kind::kHasElement: return !zones->IsNull().certain.Complement(num_rows()).empty();
     case Probe::Kind::kHasWords:
     case Probe::Kind::kContains: return !zones->InSet(ValueSet::All(), false).possible.empty();
+    case Probe::Kind::kInPair: return true;
     case Probe::Kind::kInSet: break;
   }
   const Candidates found = zones->InSet(probe.set, probe.exact);
