@@ -80,7 +80,7 @@ Result<std::shared_ptr<const T>> PartIndex::CachedAs(std::map<Place, std::shared
   if (entry) {
     Result<T> made = read(*entry);
     if (!made.ok() && reader_->is_share() && KindOf(made.status()) == ErrorKind::kNotFound) {
-      return (*cache)[column] = out;
+      return (*cache)[key] = out;
     }
     ++sections_read_[std::string(FamilyName(entry->family))];
     if (made.ok()) {
