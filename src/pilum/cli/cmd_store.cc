@@ -376,8 +376,9 @@ void AddStoreCommands(CLI::App& app, Action* action) {
                            "pilum store backfill lake/flights", args, action, Backfill);
   backfill->add_flag("--all", args->all, "Of every part: after an upgrade, or to index anew");
 
-  CLI::App* maintain = Add(group, "maintain", "Make and refresh caches over many parts: bundles of prune headers",
-                           "pilum store maintain lake/flights", args, action, Maintain);
+  CLI::App* maintain =
+      Add(group, "maintain", "Make and refresh caches over many parts: bundles of prune headers, segments of words",
+          "pilum store maintain lake/flights", args, action, Maintain);
   maintain->add_flag("--all", args->all, "Make them anew, not only what is missing or out of date");
 
   CLI::App* copy = Add(group, "copy", "Copy a dataset by name; one that was broken off goes on",

@@ -1,12 +1,14 @@
 #include "pilum/part/maintain.h"
 
 #include "pilum/part/bundle_cache.h"
+#include "pilum/part/segment_cache.h"
 
 namespace pilum {
 
 std::vector<std::unique_ptr<MaintainedCache>> MaintainedCaches() {
   std::vector<std::unique_ptr<MaintainedCache>> out;
   out.push_back(MakeBundleCache());
+  out.push_back(MakeSegmentCache());
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "pilum/part/part_store.h"
+#include "pilum/part/segment_cache.h"
 #include "pilum/part/store_view.h"
 #include "pilum/values/words.h"
 
@@ -170,6 +171,41 @@ TEST_F(WordSegmentsTest, CheckFindsALostWord) {
     EXPECT_EQ(faults.size(), i == 3 ? 1u : 0u);
     if (i == 3) EXPECT_NE(faults[0].message().find("it loses the word"), std::string::npos);
   }
+}
+
+// store maintain: what is new gets a segment, what is there stays, and what has become of no use goes with a sweep.
+TEST_F(WordSegmentsTest, MaintainMakesThem) {
+  const auto maintain = [&](bool all = false) {
+    const MaintainResult result = store_->Maintain({all}, ctx_).ValueOrDie();
+    for (const CacheRefresh& one : result.caches) {
+      if (one.name == "segments") return one;
+    }
+    return CacheRefresh{};
+  };
+  const auto segments = [&] { return ListSegments(files(), ctx_).ValueOrDie().size(); };
+  const auto faults = [&] {
+    std::vector<Status> found;
+    const ListedView view = ListView(files(), true, ctx_).ValueOrDie();
+    EXPECT_TRUE(MakeSegmentCache()->Check(files(), view, ctx_, &found).ok());
+    return found.size();
+  };
+  PutParts(15);
+  EXPECT_EQ(maintain().written, 0u) << "readers of so few look for none";
+  PutParts(5);
+  EXPECT_EQ(maintain().fresh, 20u);
+  EXPECT_EQ(Kept("part7"), 1u);
+  EXPECT_EQ(maintain().written, 0u) << "nothing is new";
+  PutParts(4);
+  EXPECT_EQ(maintain().fresh, 4u);
+  EXPECT_EQ(Kept("part22"), 1u);
+  EXPECT_EQ(segments(), 2u);
+  EXPECT_EQ(faults(), 0u);
+  for (int q = 0; q < 100; ++q) ExpectKept("w" + std::to_string(rng_() % 20'000));
+  EXPECT_EQ(maintain(true).fresh, 24u);
+  EXPECT_EQ(segments(), 3u);
+  ASSERT_TRUE(store_->Sweep({std::chrono::microseconds(0), false}, ctx_).ok());
+  EXPECT_EQ(segments(), 1u);
+  EXPECT_EQ(Kept("part3"), 1u);
 }
 
 }  // namespace
