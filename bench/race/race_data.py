@@ -62,8 +62,8 @@ def _vectors(rows):
     return pa.table({"vec": pa.FixedSizeListArray.from_arrays(pa.array(values), 384)})
 
 
-def tables(rows):
-    """{name: table}; made once a size and kept as Arrow files under BENCH_DIR."""
+def tables(rows, only=None):
+    """{name: table}, or the named one; made once a size and kept as Arrow files under BENCH_DIR."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     gen = _generator()
     made = {
@@ -73,6 +73,8 @@ def tables(rows):
     }
     out = {}
     for name, make in made.items():
+        if only not in (None, name):
+            continue
         path = FOLDER / f"race_{name}_{rows}{'' if gen else '_own'}.arrow"
         if not path.exists():
             table = make()

@@ -74,7 +74,7 @@ ColumnStats ColumnStats::AllNull(const arrow::DataType& type, uint64_t rows) {
   return s;
 }
 
-Status ColumnStats::Update(const arrow::Array& array, const std::function<void(std::span<const uint64_t>)>& hashes) {
+Status ColumnStats::Update(const arrow::Array& array, const std::function<void(const HashBlock&)>& hashes) {
   rows_ += static_cast<uint64_t>(array.length());
   if (!ordered_) {
     nulls_ += static_cast<uint64_t>(array.ComputeLogicalNullCount());
@@ -85,7 +85,7 @@ Status ColumnStats::Update(const arrow::Array& array, const std::function<void(s
     values += block.hashes.size();
     distinct_->InsertSeeded(block.hashes);
     top_->Count(block);
-    hashes(block.hashes);
+    hashes(block);
   }));
   nulls_ += static_cast<uint64_t>(array.length()) - values;
   PILUM_RETURN_NOT_OK(top_->KeepValues(array));

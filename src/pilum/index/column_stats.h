@@ -30,7 +30,7 @@ class ColumnStats {
   // An array of the type it was made for. `hashes` is given those of all values that are not NULL, in row order
   // (sketch/value_hash.h), so that nobody hashes them again. Extremes of text and binary are left to the caller, who looks for
   // bounds anyway: WidenExtremes.
-  Status Update(const arrow::Array& array, const std::function<void(std::span<const uint64_t>)>& hashes);
+  Status Update(const arrow::Array& array, const std::function<void(const HashBlock&)>& hashes);
   void WidenExtremes(std::string_view low, std::string_view high);
   // kUsage: columns of another kind (params are named); this is unchanged then.
   Status Merge(const ColumnStats& other);

@@ -1,6 +1,7 @@
 #include "pilum/index/inverted_index.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "pilum/index/inverted_builder.h"
 #include "pilum/index/postings.h"
@@ -24,14 +25,13 @@ struct InvertedIndex::Block {
 
 Result<InvertedIndex> InvertedIndex::Open(std::shared_ptr<const SidecarReader> reader, const SectionEntry& entry,
                                           uint64_t num_rows, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(BlockRoot root, reader->ReadRoot(entry, ctx));
+  PILUM_ASSIGN_OR_RETURN(BlockRoot root, reader->ReadRootOfRows(entry, num_rows, ctx));
   InvertedIndex index;
   index.reader_ = std::move(reader);
   index.num_rows_ = num_rows;
   index.root_ = std::make_shared<const BlockRoot>(std::move(root));
   ByteCursor in(index.root_->family);
   auto corrupt = [&](std::string_view what) { return Corrupt(index.reader_->name(), "inverted index", what); };
-  if (in.Read<uint64_t>() != num_rows) return corrupt("it is of another number of rows");
   const auto domain = in.Read<uint8_t>();
   index.shape_.is_unsigned = in.Read<uint8_t>() != 0;
   index.shape_.scale = in.Read<int16_t>();
@@ -46,6 +46,7 @@ Result<InvertedIndex> InvertedIndex::Open(std::shared_ptr<const SidecarReader> r
     head.rows = in.Read<uint64_t>();
     head.runs = in.Read<uint64_t>();
     index.heads_.push_back(head);
+    index.runs_ += head.runs;
   }
   if (!index.firsts_.Read(index.shape_, n, &in) || in.remaining() != 0) return corrupt("its root does not add up");
   return index;
@@ -63,8 +64,14 @@ std::pair<size_t, size_t> InvertedIndex::BlocksOf(const Interval& i) const {
 InvertedIndex::Touched InvertedIndex::Touch(const ValueSet& set) const {
   // How much of each block is asked for: values as points, or nearly all of it.
   std::vector<double> share(heads_.size(), 0);
+  size_t begin = 0, end = 0;
+  std::optional<Value> next;  // the first value past these blocks, where they are one
   for (const Interval& i : set.intervals()) {
-    const auto [begin, end] = BlocksOf(i);
+    // Long lists have many points a block, in order.
+    if (!next || !i.upper || !(i.upper->value < *next)) {
+      std::tie(begin, end) = BlocksOf(i);
+      next = end == begin + 1 && end < heads_.size() ? std::optional(firsts_.At(end)) : std::nullopt;
+    }
     const bool point = i.lower && i.upper && Compare(i.lower->value, i.upper->value) == 0;
     for (size_t b = begin; b < end; ++b) {
       if (heads_[b].values == 1 && !set.Contains(firsts_.At(b))) continue;
@@ -89,9 +96,11 @@ Result<std::optional<InvertedIndex::Answer>> InvertedIndex::Rows(const ValueSet&
   const std::optional<Answer> no_help;
   if (!AllOfDomain(set, shape_.domain)) return no_help;
   Touched touched = Touch(set);
-  const ValueSet complement = may_invert ? set.Complement() : ValueSet::None();
+  ValueSet complement;
   Answer answer;
-  if (may_invert) {
+  // What is outside of the set holds fewer runs only where the set holds most of them.
+  if (may_invert && touched.runs * 2 >= static_cast<double>(runs_)) {
+    complement = set.Complement();
     Touched others = Touch(complement);
     if (others.runs < touched.runs) {
       touched = std::move(others);

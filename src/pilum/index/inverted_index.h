@@ -62,6 +62,7 @@ class InvertedIndex {
   ValueShape shape_;
   std::shared_ptr<const BlockRoot> root_;  // shared, so that views into it survive a move
   std::vector<Head> heads_;
+  uint64_t runs_ = 0;  // of all blocks
   ValueListView firsts_;
 };
 

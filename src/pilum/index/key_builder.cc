@@ -9,7 +9,6 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/index/value_list.h"
-#include "pilum/sketch/array_hash.h"
 #include "pilum/sketch/fuse.h"
 
 namespace pilum {
@@ -61,23 +60,23 @@ bool KeyBuilder::RepeatsItself() const {
   return sample.size() * 64 * 4 < entries_.size();
 }
 
-Status KeyBuilder::Append(const arrow::Array& array) {
-  const uint64_t first = rows_;
+void KeyBuilder::Append(const arrow::Array& array) {
+  first_ = rows_;
   rows_ += static_cast<uint64_t>(array.length());
-  if (gave_up_ || array.type_id() == arrow::Type::NA) return Status::OK();
+  if (gave_up_) return;
   if (!asked_ && watched_ < kWatched) WatchLength(array);
   if (rows_ > kMaxRows) gave_up_ = true;
-  if (!gave_up_) {
-    PILUM_RETURN_NOT_OK(VisitHashes(array, 0, [&](const HashBlock& block) {
-      for (size_t i = 0; i < block.hashes.size() && !gave_up_; ++i) {
-        entries_.push_back({block.hashes[i], static_cast<uint32_t>(first + static_cast<uint64_t>(block.row(i)))});
-        if (!asked_ && entries_.size() % kCheckEvery == 0 && std::has_single_bit(entries_.size() / kCheckEvery))
-          gave_up_ = RepeatsItself();
-      }
-    }));
+  if (gave_up_) std::vector<Entry>().swap(entries_);
+}
+
+void KeyBuilder::AddHashes(const HashBlock& block) {
+  if (gave_up_) return;
+  for (size_t i = 0; i < block.hashes.size() && !gave_up_; ++i) {
+    entries_.push_back({block.hashes[i], static_cast<uint32_t>(first_ + static_cast<uint64_t>(block.row(i)))});
+    if (!asked_ && entries_.size() % kCheckEvery == 0 && std::has_single_bit(entries_.size() / kCheckEvery))
+      gave_up_ = RepeatsItself();
   }
   if (gave_up_) std::vector<Entry>().swap(entries_);
-  return Status::OK();
 }
 
 SidecarWriter::Section KeyBuilder::Finish(const FieldPath& path, uint64_t num_rows) {

@@ -9,6 +9,7 @@
 #include <arrow/type_fwd.h>
 
 #include "pilum/index/sidecar.h"
+#include "pilum/sketch/array_hash.h"
 
 namespace pilum {
 
@@ -21,7 +22,9 @@ class KeyBuilder {
   // Null: not a type for keys (unless `asked`: integers, text, fixed-size binary), or no type with an order.
   static std::unique_ptr<KeyBuilder> Make(const arrow::DataType& type, bool asked);
 
-  Status Append(const arrow::Array& array);
+  // The column's values, and then all hashes of them (as given by ColumnStats::Update; rows from the begin of `array`).
+  void Append(const arrow::Array& array);
+  void AddHashes(const HashBlock& block);
   // Unasked: the values seen so far are too long, or too few of them differ.
   bool gave_up() const { return gave_up_; }
   uint64_t entries() const { return entries_.size(); }
@@ -43,7 +46,7 @@ class KeyBuilder {
 
   const bool asked_;
   bool gave_up_ = false;
-  uint64_t rows_ = 0;
+  uint64_t rows_ = 0, first_ = 0;  // appended; of them, those before the last array
   uint64_t watched_ = 0, watched_bytes_ = 0;
   std::vector<Entry> entries_;
 };

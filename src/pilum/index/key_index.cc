@@ -8,17 +8,16 @@ namespace pilum {
 
 Result<KeyIndex> KeyIndex::Open(std::shared_ptr<const SidecarReader> reader, const SectionEntry& entry,
                                 uint64_t num_rows, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(BlockRoot root, reader->ReadRoot(entry, ctx));
+  PILUM_ASSIGN_OR_RETURN(BlockRoot root, reader->ReadRootOfRows(entry, num_rows, ctx));
   KeyIndex index;
   index.reader_ = std::move(reader);
   index.num_rows_ = num_rows;
   index.blocks_ = std::move(root.blocks);
   ByteCursor in(root.family);
-  const bool same_rows = in.Read<uint64_t>() == num_rows;
   in.Read<uint64_t>();  // entries
   const size_t n = index.blocks_.size();
-  if (!in.ok() || !same_rows || in.remaining() != uint64_t{8} * n)
-    return Corrupt(index.reader_->name(), "key", "its root is not of this part");
+  if (!in.ok() || in.remaining() != uint64_t{8} * n)
+    return Corrupt(index.reader_->name(), "key", "its root does not add up");
   for (size_t i = 0; i < n; ++i) index.firsts_.push_back(in.Read<uint64_t>());
   if (!std::is_sorted(index.firsts_.begin(), index.firsts_.end()))
     return Corrupt(index.reader_->name(), "key", "its blocks are not in order");

@@ -18,11 +18,9 @@ class KeyIndex {
                                uint64_t num_rows, ReadContext& ctx);
   // All rows whose value has one of these hashes (any order; rows of other values too, where hashes collide). nullopt: not
   // for less than reading `possible` rows would cost.
-  static bool MayPay(size_t points, uint64_t possible) { return points <= possible / kRowsPerPoint + 1; }
   Result<std::optional<RowSet>> Rows(std::vector<uint64_t> hashes, uint64_t possible, ReadContext& ctx) const;
 
  private:
-  static constexpr uint64_t kRowsPerPoint = 16 * 1024;  // that are read in the time of one lookup
   std::shared_ptr<const SidecarReader> reader_;
   uint64_t num_rows_ = 0;
   std::vector<BlockRef> blocks_;

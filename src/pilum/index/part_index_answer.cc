@@ -13,8 +13,20 @@ namespace {
 
 constexpr uint64_t kBytesPerRow = 8;  // what reading a row costs, in bytes of an index: more is not fetched for it
 
-// Looking up one value costs an index about what reading 64 rows does (measured): is a list this long worth asking for?
-bool ListMayPay(const ValueSet& set, uint64_t rows) { return set.intervals().size() <= 16 + rows / 64; }
+// Rows of a column that are read in the time of looking one value up (measured): where lookups share blocks, and where each
+// takes a block of its own.
+constexpr uint64_t kRowsPerValue = 64, kRowsPerKey = 16 * 1024;
+
+// Is a list worth looking up in place of reading `rows` rows? So few as cost a thousand rows always are.
+bool LookupsPay(const ValueSet& set, uint64_t rows_each, uint64_t rows) {
+  return set.intervals().size() * rows_each <= rows + std::max<uint64_t>(rows_each, 1024);
+}
+
+// The value of an interval that is a point of the domain; else null.
+const Value* PointOf(const Interval& i, Domain domain) {
+  const bool point = i.lower && i.upper && i.lower->value.domain() == domain && i.lower->value == i.upper->value;
+  return point ? &i.lower->value : nullptr;
+}
 
 }  // namespace
 
@@ -167,7 +179,7 @@ Result<Candidates> PartIndex::ApplyInverted(const Probe& probe, Candidates found
   const auto family = elements ? SectionFamily::kMembers : SectionFamily::kInverted;
   const SectionEntry* entry = reader_->Find(family, &probe.column);
   const uint64_t unsure = found.possible.size() - found.certain.size();
-  if (!entry || unsure == 0 || !ListMayPay(probe.set, unsure)) return found;
+  if (!entry || unsure == 0 || !LookupsPay(probe.set, kRowsPerValue, unsure)) return found;
   // Fetching the root must not cost more than reading the rows that it could save.
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
   PILUM_ASSIGN_OR_RETURN(auto index, Inverted(family, probe.column, ctx));
@@ -251,13 +263,15 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
   const uint64_t unsure = found.possible.size() - found.certain.size();
   if (!entry || unsure == 0) return found;
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
-  if (!KeyIndex::MayPay(probe.set.intervals().size(), unsure)) return found;
-  const auto points = PointsOf(probe.set, zones.domain);
-  if (!points) return found;
+  if (!LookupsPay(probe.set, kRowsPerKey, unsure)) return found;
+  std::vector<uint64_t> hashes;
+  for (const Interval& i : probe.set.intervals()) {
+    const Value* v = PointOf(i, zones.domain);
+    if (!v) return found;
+    hashes.push_back(HashValue(*v, zones.scale));
+  }
   PILUM_ASSIGN_OR_RETURN(auto key, Key(probe.column, ctx));
   if (!key) return found;
-  std::vector<uint64_t> hashes;
-  for (const Value& v : *points) hashes.push_back(HashValue(v, zones.scale));
   auto rows = key->Rows(std::move(hashes), unsure, ctx);
   if (!rows.ok()) {
     std::lock_guard lock(mutex_);
@@ -274,16 +288,19 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
 Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zones, Candidates found,
                                           ReadContext& ctx) const {
   if (found.possible.empty()) return found;
-  const auto points = PointsOf(probe.set, zones.domain);
-  if (!points) return found;
+  const auto& intervals = probe.set.intervals();
+  if (!std::all_of(intervals.begin(), intervals.end(), [&](const Interval& i) { return PointOf(i, zones.domain); }))
+    return found;
+  // Of a long list it is only asked whether any value may be there, up to the first that may: for the whole part alone.
+  const bool any_will_do = !LookupsPay(probe.set, kRowsPerValue, found.possible.size());
+  if (any_will_do && kind_ == SidecarKind::kIndex) return found;
   std::vector<Value> left;
-  // Of a long list it is only asked whether any value may be there, up to the first that may.
-  const bool any_will_do = !ListMayPay(probe.set, found.possible.size());
   // false: there is no such filter.
   auto keep_all_in = [&](const auto& filter) -> Result<bool> {
     PILUM_RETURN_NOT_OK(filter.status());
     if (!*filter) return false;
-    for (const Value& v : *points) {
+    for (const Interval& i : intervals) {
+      const Value& v = i.lower->value;
       if ((*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
       if (any_will_do && !left.empty()) break;
     }
@@ -305,7 +322,7 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
     }
     if (asked) break;
   }
-  if (!asked || left.size() == points->size() || (any_will_do && !left.empty())) return found;
+  if (!asked || left.size() == intervals.size() || (any_will_do && !left.empty())) return found;
   const Candidates with_left = zones.InSet(ValueSet::Points(std::move(left)), probe.exact);
   found.possible = found.possible.Intersect(with_left.possible.Union(found.certain));
   return found;

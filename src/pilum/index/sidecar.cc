@@ -25,7 +25,7 @@ void AppendEntry(const SectionEntry& e, std::string* out) {
   }
   AppendLE<uint16_t>(out, e.family);
   AppendLE<uint16_t>(out, e.family_version);
-  AppendLE<uint8_t>(out, e.codec);
+  AppendLE<uint8_t>(out, static_cast<uint8_t>(e.codec));
   AppendLE<uint8_t>(out, static_cast<uint8_t>(e.state));
   AppendLE<uint16_t>(out, 0);
   AppendLE<uint64_t>(out, e.offset);
@@ -60,7 +60,7 @@ SidecarWriter::Section SidecarWriter::Pack(std::vector<FieldPath> columns, Secti
     out.entry.state = SectionState::kOverBudget;
   } else {
     out.stored = Compress(raw);
-    out.entry.codec = out.stored.empty() ? kRaw : kZstd;
+    out.entry.codec = out.stored.empty() ? SectionCodec::kRaw : SectionCodec::kZstd;
     if (out.stored.empty()) out.stored = raw;
     out.entry.length = out.stored.size();
     out.entry.raw_length = raw.size();
@@ -91,7 +91,7 @@ SidecarWriter::Section SidecarWriter::PackBlocks(std::vector<FieldPath> columns,
   if (whole_root.size() > kMaxSection || whole_root.size() + blocks.blocks_.size() > kMaxBlockSection) {
     out.entry.state = SectionState::kOverBudget;
   } else {
-    out.entry.codec = kBlocks;
+    out.entry.codec = SectionCodec::kBlocks;
     out.entry.raw_length = whole_root.size();
     out.entry.hash = HalfHash({whole_root});
     out.stored = std::move(whole_root);
@@ -111,7 +111,7 @@ void SidecarWriter::Add(Section section) {
 }
 
 void SidecarWriter::AddAbsent(std::vector<FieldPath> columns, SectionFamily family, SectionState why) {
-  SectionEntry e{std::move(columns), static_cast<uint16_t>(family), kFamilyVersion, kRaw, why};
+  SectionEntry e{std::move(columns), static_cast<uint16_t>(family), kFamilyVersion, SectionCodec::kRaw, why};
   directory_size_ += EntrySize(e);
   entries_.push_back(std::move(e));
 }

@@ -50,7 +50,8 @@ enum class SectionState : uint8_t {
   kBoundsSuffice = 3,
   kInTerms = 4,  // it is in the part's .terms
 };
-inline constexpr uint16_t kFamilyVersion = 1;  // of every family so far
+enum class SectionCodec : uint8_t { kRaw = 0, kZstd = 1, kBlocks = 2 };  // kBlocks: read by range, see BlockSection
+inline constexpr uint16_t kFamilyVersion = 1;                            // of every family so far
 
 // What a sidecar says it is about; one of another identity is not used.
 struct SidecarIdentity {
@@ -62,11 +63,11 @@ struct SidecarIdentity {
 struct SectionEntry {
   std::vector<FieldPath> columns;  // empty: the whole part
   uint16_t family = 0, family_version = 0;
-  uint8_t codec = 0;
+  SectionCodec codec = SectionCodec::kRaw;
   SectionState state = SectionState::kPresent;
   uint64_t offset = 0, length = 0, raw_length = 0;
   Hash128 hash{};
-  bool in_blocks() const { return codec == 2; }
+  bool in_blocks() const { return codec == SectionCodec::kBlocks; }
 };
 
 // A section that is read by range: a root, and blocks, each compressed and hashed alone. The root begins with the table
@@ -146,6 +147,8 @@ class SidecarReader {
   // Checked against its hash and decompressed. Of a section in blocks see below.
   virtual Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const;
   Result<BlockRoot> ReadRoot(const SectionEntry& entry, ReadContext& ctx) const;
+  // Of a family whose part of the root begins with the part's number of rows: that is checked, and taken off.
+  Result<BlockRoot> ReadRootOfRows(const SectionEntry& entry, uint64_t num_rows, ReadContext& ctx) const;
   // In the order asked, in one round of requests.
   Result<std::vector<std::string>> ReadBlocks(const std::vector<BlockRef>& blocks, ReadContext& ctx) const;
   // The whole object; of a prune header no request.

@@ -55,6 +55,11 @@ void AddNullRows(const arrow::Array& given, uint64_t first, PostingsBuilder* out
   }
 }
 
+std::string DatasetOf(const arrow::Schema& schema) {
+  const std::string key(kDatasetKey);
+  return schema.metadata() ? schema.metadata()->Get(key).ValueOr("") : "";
+}
+
 // Schema and bounds, and absent entries for what was left out on the way to the limit.
 Result<SidecarWriter> HeaderWithBounds(const arrow::Schema& stored,
                                        const std::vector<SidecarBuilder::Column>& columns) {
@@ -79,12 +84,19 @@ Result<SidecarWriter> HeaderWithBounds(const arrow::Schema& stored,
 
 }  // namespace
 
+std::string SidecarBuilder::BuiltBy(const arrow::Schema& schema) {
+  uint16_t families = 0;
+  for (uint16_t family = 1; family < 256; ++family) families += !FamilyName(family).empty();
+  const std::string dataset = DatasetOf(schema);
+  return fmt::format("rules {}, {} families{}", kRules, families, dataset.empty() ? "" : ", dataset.toml " + dataset);
+}
+
 SidecarBuilder::SidecarBuilder(const arrow::Schema& schema) {
   uint64_t count = 0;
   for (const auto& field : schema.fields()) count += CountColumns(*field->type());
   const uint64_t cap = std::clamp(kDistinctBudget / std::max<uint64_t>(1, count), kMinDistinct, kMaxDistinct);
-  if (schema.metadata() && schema.metadata()->Contains(std::string(kDatasetKey)))
-    dataset_ = schema.metadata()->Get(std::string(kDatasetKey)).ValueOr("");
+  dataset_ = DatasetOf(schema);
+  built_by_ = BuiltBy(schema);
   pairs_ = PairsAskedFor(schema);
   annotated_ = IsAnnotated(schema) || !dataset_.empty();
   for (const auto& field : schema.fields()) top_level_.push_back(AddColumn({{field->name()}}, *field, cap));
@@ -134,15 +146,18 @@ Status SidecarBuilder::Append(const arrow::RecordBatch& batch) {
 
 Status SidecarBuilder::AppendColumn(size_t at, const arrow::Array& array) {
   ColumnCollector& collector = *columns_[at].collector;
+  KeyBuilder* key = columns_[at].key.get();
   PILUM_RETURN_NOT_OK(collector.Append(array));
-  PILUM_RETURN_NOT_OK(
-      columns_[at].stats.Update(array, [&](std::span<const uint64_t> hashes) { collector.AddHashes(hashes); }));
+  if (key) key->Append(array);
+  PILUM_RETURN_NOT_OK(columns_[at].stats.Update(array, [&](const HashBlock& block) {
+    collector.AddHashes(block.hashes);
+    if (key) key->AddHashes(block);
+  }));
   if (columns_[at].inverted) PILUM_RETURN_NOT_OK(columns_[at].inverted->Append(array));
   if (columns_[at].members) PILUM_RETURN_NOT_OK(columns_[at].members->AppendLists(array));
   if (columns_[at].trigrams) PILUM_RETURN_NOT_OK(columns_[at].trigrams->Append(array));
   if (columns_[at].words) PILUM_RETURN_NOT_OK(columns_[at].words->Append(array));
   if (columns_[at].ranges) columns_[at].ranges->Append(array);
-  if (columns_[at].key) PILUM_RETURN_NOT_OK(columns_[at].key->Append(array));
   if (columns_[at].spec.MayHave(IndexKind::kNulls)) AddNullRows(array, num_rows_, &columns_[at].nulls);
   const std::vector<size_t>& children = columns_[at].children;
   if (children.empty()) return Status::OK();
@@ -178,6 +193,7 @@ Result<SidecarBuilder::Files> SidecarBuilder::Finish(const arrow::Schema& stored
   AddFilters(&header, &index);
   AddMemberFilters(&header, index);
   PILUM_RETURN_NOT_OK(AddAskedFilters(&header, &index));
+  decisions_.push_back({std::string(kBuiltBy), "rules", true, built_by_});
   if (!dataset_.empty()) decisions_.push_back({"(dataset.toml)", dataset_, true, "it chose the indexes of this part"});
   SidecarWriter stats;
   for (const Column& c : columns_) c.stats.AddTo(c.path, &stats);

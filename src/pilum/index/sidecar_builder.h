@@ -30,6 +30,13 @@ class SidecarBuilder {
   static constexpr uint64_t kMaxDistinct = 1 << 20;     // a column; see docs/formats/sidecar.md
   static constexpr uint64_t kDistinctBudget = 8 << 20;  // all columns
   static constexpr uint64_t kMinDistinct = 1024;
+  // Raised with every change of rules or of a family's bytes; bench/counts/bytes.txt shows such a change.
+  static constexpr uint32_t kRules = 1;
+
+  // What beside the rows decides the sidecars' bytes: this version's rules and families, and the dataset.toml that `schema` was
+  // annotated by. Among the decisions as `kBuiltBy`.
+  static std::string BuiltBy(const arrow::Schema& schema);
+  static constexpr std::string_view kBuiltBy = "(pilum)";
 
   explicit SidecarBuilder(const arrow::Schema& schema);
 
@@ -98,6 +105,7 @@ class SidecarBuilder {
   std::vector<BuildDecision> decisions_;
   bool annotated_ = false;
   std::string dataset_;  // which dataset.toml chose; empty: none
+  std::string built_by_;
   uint64_t num_rows_ = 0;
 };
 

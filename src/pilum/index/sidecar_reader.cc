@@ -63,7 +63,7 @@ Status SidecarReader::ParseDirectory(std::string_view bytes, uint32_t entries) {
     }
     e.family = in.Read<uint16_t>();
     e.family_version = in.Read<uint16_t>();
-    e.codec = in.Read<uint8_t>();
+    e.codec = static_cast<SectionCodec>(in.Read<uint8_t>());
     e.state = static_cast<SectionState>(in.Read<uint8_t>());
     in.Read<uint16_t>();
     e.offset = in.Read<uint64_t>();
@@ -135,13 +135,13 @@ std::string_view Inflate(std::string_view bytes, uint64_t raw_length, std::strin
 
 Result<std::string> SidecarReader::ReadSection(const SectionEntry& e, ReadContext& ctx) const {
   const std::string place = fmt::format("offset {}", e.offset);
-  if (e.codec != kRaw && e.codec != kZstd)
-    return Unsupported("{}: {}: section codec {} is not known here", name(), place, e.codec);
+  if (e.codec != SectionCodec::kRaw && e.codec != SectionCodec::kZstd)
+    return Unsupported("{}: {}: section codec {} is not known here", name(), place, static_cast<int>(e.codec));
   if (e.raw_length > SidecarWriter::kMaxSection) return Corrupt(name(), place, "a section larger than any may be");
   PILUM_ASSIGN_OR_RETURN(const BufferPtr stored, Fetch(e.offset, e.length, ctx));
   const std::string_view bytes(*stored);
   if (HalfHash({bytes}) != e.hash) return Corrupt(name(), place, "a section's hash is wrong");
-  if (e.codec == kRaw) {
+  if (e.codec == SectionCodec::kRaw) {
     if (e.length != e.raw_length) return Corrupt(name(), place, "a raw section of two lengths");
     return std::string(bytes);
   }
@@ -151,8 +151,8 @@ Result<std::string> SidecarReader::ReadSection(const SectionEntry& e, ReadContex
 }
 
 Result<BlockRoot> SidecarReader::ReadRoot(const SectionEntry& e, ReadContext& ctx) const {
-  if (e.codec != kBlocks)
-    return Unsupported("{}: offset {}: section codec {} is not known here", name(), e.offset, e.codec);
+  if (e.codec != SectionCodec::kBlocks)
+    return Unsupported("{}: offset {}: section codec {} is not known here", name(), e.offset, static_cast<int>(e.codec));
   if (e.raw_length > e.length || e.raw_length > SidecarWriter::kMaxSection)
     return Corrupt(name(), fmt::format("offset {}", e.offset), "a root of no such length");
   PILUM_ASSIGN_OR_RETURN(const BufferPtr stored, Fetch(e.offset, e.raw_length, ctx));
@@ -180,6 +180,14 @@ Result<BlockRoot> SidecarReader::ParseRoot(const SectionEntry& e, std::string_vi
   }
   if (at != e.length) return corrupt("blocks that do not fill their section");
   root.family = std::string(in.ReadBytes(in.remaining()));
+  return root;
+}
+
+Result<BlockRoot> SidecarReader::ReadRootOfRows(const SectionEntry& e, uint64_t num_rows, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(BlockRoot root, ReadRoot(e, ctx));
+  if (root.family.size() < 8 || LoadLE<uint64_t>(root.family.data()) != num_rows)
+    return Corrupt(name(), FamilyName(e.family), "it is of another number of rows");
+  root.family.erase(0, 8);
   return root;
 }
 

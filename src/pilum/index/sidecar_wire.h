@@ -11,7 +11,6 @@ namespace pilum::sidecar_wire {
 
 inline constexpr uint64_t kHeaderSize = 64, kFixedHead = 88;
 inline constexpr uint16_t kFormatVersion = 1;
-inline constexpr uint8_t kRaw = 0, kZstd = 1, kBlocks = 2;
 inline constexpr uint64_t kBlockEntry = 4 + 4 + 16;  // bytes of a block in a root's table
 // A prune header is fetched whole, a bundle with its table of parts, the others by their head and then by section.
 inline uint64_t FirstRead(SidecarKind kind) {

@@ -8,6 +8,7 @@
 
 #include "pilum/io/http/http_load.h"
 #include "pilum/io/object_store.h"
+#include "pilum/io/spool_space.h"
 #include "pilum/io/s3/fake_s3.h"
 #include "pilum/io/s3/s3_store.h"
 
@@ -392,6 +393,16 @@ TEST(LocalFile, FoldersAndMissingFilesAreNamed) {
   EXPECT_EQ(KindOf(OpenLocalFile("/no/such/file", ctx).status()), ErrorKind::kNotFound);
   EXPECT_EQ(KindOf(OpenLocalFile("/tmp", ctx).status()), ErrorKind::kUsage);
   EXPECT_EQ(KindOf(CreateLocalFile("/tmp").status()), ErrorKind::kUsage);
+}
+
+TEST(SpoolSpace, WhatDoesNotFitIsSaidBefore) {
+  auto folder = TempDir::Make().ValueOrDie();
+  EXPECT_TRUE(CheckSpoolSpace(folder->path(), 1).ok());
+  const Status full = CheckSpoolSpace(folder->path(), uint64_t{1} << 60);
+  EXPECT_TRUE(full.IsIOError());
+  for (const std::string& part : {folder->path(), std::string("1152921504606.8 MB more"), std::string("PILUM_TMPDIR")})
+    EXPECT_NE(full.message().find(part), std::string::npos) << full.message();
+  EXPECT_TRUE(CheckSpoolSpace(folder->path() + "/nowhere", 1).ok()) << "writing says it better";
 }
 
 }  // namespace

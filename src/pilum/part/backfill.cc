@@ -1,11 +1,14 @@
 #include "pilum/part/backfill.h"
 
+#include <algorithm>
+
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
 #include "pilum/index/sidecar_builder.h"
 #include "pilum/part/dataset_file.h"
 #include "pilum/part/part_spool.h"
+#include "pilum/part/part_unit.h"
 #include "pilum/part/store_view.h"
 
 namespace pilum {
@@ -32,12 +35,26 @@ class Backfiller {
  private:
   Status Part(const PartFile& part) {
     PILUM_ASSIGN_OR_RETURN(const Hash128 identity, PartIdentity(files_, part, ctx_));
-    bool whole = !options_.all;
-    for (const auto& sidecar : files_.Sidecars(part.name)) {
-      if (!whole) break;
-      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files_, part.name, sidecar, identity, ctx_));
+    bool done = true;
+    if (options_.all) {
+      PILUM_ASSIGN_OR_RETURN(done, IsOfThisBuild(part, identity));
     }
-    return whole ? Status::OK() : Rebuild(part, identity);
+    for (const auto& sidecar : files_.Sidecars(part.name)) {
+      if (!done) break;
+      PILUM_ASSIGN_OR_RETURN(done, IsWholeSidecar(files_, part.name, sidecar, identity, ctx_));
+    }
+    return done ? Status::OK() : Rebuild(part, identity);
+  }
+
+  // Did these rules and this dataset.toml make its sidecars? The one that says so was written last.
+  Result<bool> IsOfThisBuild(const PartFile& part, const Hash128& identity) {
+    auto stats = OpenPartIndex(files_, files_.StatsPath(part.name), SidecarKind::kStats, identity, ctx_);
+    auto decisions = stats.ok() ? (*stats)->Decisions(ctx_) : stats.status();
+    if (!decisions.ok()) return StopsARead(decisions.status()) ? Result<bool>(decisions.status()) : false;
+    PILUM_ASSIGN_OR_RETURN(const auto asked, SidecarSchema(spec_, arrow::schema({})));
+    return std::any_of(decisions->begin(), decisions->end(), [&](const BuildDecision& d) {
+      return d.column == SidecarBuilder::kBuiltBy && d.reason == SidecarBuilder::BuiltBy(*asked);
+    });
   }
 
   Status Rebuild(const PartFile& part, const Hash128& identity) {

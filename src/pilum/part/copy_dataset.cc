@@ -7,6 +7,7 @@
 #include <arrow/buffer.h>
 
 #include "pilum/base/hash.h"
+#include "pilum/io/spool_space.h"
 #include "pilum/part/list_uniform.h"
 #include "pilum/part/merge_plan.h"
 #include "pilum/part/store_view.h"
@@ -110,6 +111,7 @@ class Copier {
 
   Status CopyPart(const PartFile& part, const std::string& path) {
     const std::string local = spool_->path() + "/part.lance";
+    PILUM_RETURN_NOT_OK(CheckSpoolSpace(spool_->path(), part.size));
     PILUM_ASSIGN_OR_RETURN(auto source, from_.store->OpenSource(part.path, ctx_));
     PILUM_ASSIGN_OR_RETURN(auto sink, CreateLocalFile(local));
     Blake3 hash;

@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/io/spool_space.h"
 #include "pilum/part/batch_rows.h"
 #include "pilum/part/dataset_file.h"
 #include "pilum/part/put_order.h"
@@ -76,6 +77,9 @@ Result<PlanDone> DoPlan(const DatasetFiles& files, const MergePlan& plan, const 
   if (done) return PlanDone{};
   PILUM_ASSIGN_OR_RETURN(auto schema, SchemaOf(inputs, WhatItStandsFor(plan, inputs)));
   PILUM_ASSIGN_OR_RETURN(auto folder, TempDir::Make());
+  uint64_t bytes = 0;
+  for (const LoadedPart& part : inputs) bytes += part.file.size;
+  PILUM_RETURN_NOT_OK(CheckSpoolSpace(folder->path(), bytes));
   PILUM_ASSIGN_OR_RETURN(const auto spec, ReadDatasetSpec(files, ctx));
   const auto options = PartWriteOptions::For(*schema, FileVersion::kV2_2, spec);
   PILUM_ASSIGN_OR_RETURN(const auto sidecar_schema, SidecarSchema(spec, schema));

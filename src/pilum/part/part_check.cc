@@ -40,10 +40,10 @@ class Checker {
       truth = std::move(*built);
     }
     const SidecarIdentity wanted{SchemaDescriptorHash(*(*reader)->schema()), *identity, (*reader)->num_rows()};
-    PILUM_RETURN_NOT_OK(CheckSidecar(files_.IndexPath(part_.name), SidecarKind::kIndex, wanted, truth));
-    PILUM_RETURN_NOT_OK(CheckSidecar(files_.HeaderPath(part_.name), SidecarKind::kHeader, wanted, truth));
-    PILUM_RETURN_NOT_OK(CheckSidecar(files_.TermsPath(part_.name), SidecarKind::kTerms, wanted, truth));
-    return CheckSidecar(files_.StatsPath(part_.name), SidecarKind::kStats, wanted, truth);
+    for (const auto& [path, kind] : files_.Sidecars(part_.name)) {
+      PILUM_RETURN_NOT_OK(CheckSidecar(path, kind, wanted, truth));
+    }
+    return Status::OK();
   }
 
  private:

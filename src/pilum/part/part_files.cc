@@ -67,8 +67,8 @@ Result<std::shared_ptr<const ByteSource>> DatasetFiles::OpenContent(const std::s
 std::array<DatasetFiles::Sidecar, 4> DatasetFiles::Sidecars(const std::string& name) const {
   return {{{TermsPath(name), SidecarKind::kTerms},
            {IndexPath(name), SidecarKind::kIndex},
-           {StatsPath(name), SidecarKind::kStats},
-           {HeaderPath(name), SidecarKind::kHeader}}};
+           {HeaderPath(name), SidecarKind::kHeader},
+           {StatsPath(name), SidecarKind::kStats}}};
 }
 
 Status DatasetFiles::NoDataset() const {

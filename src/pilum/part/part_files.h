@@ -68,7 +68,8 @@ struct DatasetFiles {
     std::string path;
     SidecarKind kind;
   };
-  // Those that a part has (.terms: that it may have), in the order in which they are published.
+  // Those that a part has (.terms: that it may have), in the order in which they are published. The one that says what built
+  // them is the last.
   std::array<Sidecar, 4> Sidecars(const std::string& name) const;
   Status NoDataset() const;  // kNotFound: what an empty listing means
 };

@@ -48,14 +48,15 @@ const arrow::DataType* ItemOf(const arrow::DataType& type) {
 
 // As two questions about one column each.
 PartProbe TranslatePair(const Probe& probe, const arrow::Schema& snapshot, const arrow::Schema& part) {
-  const PartProbe a = TranslateProbe({Probe::Kind::kInSet, probe.column, probe.set}, snapshot, part);
-  const PartProbe b = TranslateProbe({Probe::Kind::kInSet, probe.second, probe.second_set}, snapshot, part);
+  const Probe first{Probe::Kind::kInSet, probe.column, probe.set};
+  const Probe second{Probe::Kind::kInSet, probe.second, probe.second_set};
+  const PartProbe a = TranslateProbe(first, snapshot, part), b = TranslateProbe(second, snapshot, part);
   for (const PartProbe* one : {&a, &b}) {
-    if (one->kind != PartProbe::Kind::kAsk) return {one->kind, probe};
+    if (one->kind != PartProbe::Kind::kAsk) return {one->kind, &probe, {}};
   }
-  PartProbe out{PartProbe::Kind::kAsk, probe};
-  out.probe.set = a.probe.set;
-  out.probe.second_set = b.probe.set;
+  PartProbe out{PartProbe::Kind::kAsk, &probe, probe};
+  out.own->set = a.probe().set;
+  out.own->second_set = b.probe().set;
   return out;
 }
 
@@ -67,21 +68,21 @@ PartProbe TranslateProbe(const Probe& probe, const arrow::Schema& snapshot, cons
   if (probe.column.steps.empty() || Walk(snapshot, probe.column, &wide) != Found::kYes) return {};
   switch (Walk(part, probe.column, &own)) {
     case Found::kNo: return {};
-    case Found::kMissing: return {PartProbe::Kind::kAllNull, probe};
+    case Found::kMissing: return {PartProbe::Kind::kAllNull, &probe, {}};
     case Found::kYes: break;
   }
-  if (own->id() == Type::NA) return {PartProbe::Kind::kAllNull, probe};
-  PartProbe out{PartProbe::Kind::kAsk, probe};
+  if (own->id() == Type::NA) return {PartProbe::Kind::kAllNull, &probe, {}};
+  PartProbe out{PartProbe::Kind::kAsk, &probe, {}};
   if (probe.kind == Probe::Kind::kHasElement) {
     wide = ItemOf(*wide);
     own = ItemOf(*own);
     if (!wide || !own) return {};
   }
-  if (probe.kind != Probe::Kind::kIsNull) {
-    auto set = NarrowSet(probe.set, *wide, *own);
-    if (!set) return {};
-    out.probe.set = std::move(*set);
-  }
+  if (probe.kind == Probe::Kind::kIsNull || wide->Equals(*own)) return out;
+  auto set = NarrowSet(probe.set, *wide, *own);
+  if (!set) return {};
+  out.own = probe;
+  out.own->set = std::move(*set);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -13,7 +14,10 @@ namespace pilum {
 struct PartProbe {
   enum class Kind { kAsk, kAllNull, kUnknown };
   Kind kind = Kind::kUnknown;
-  Probe probe;  // kAsk: for the part's sidecars
+  const Probe& probe() const { return own ? *own : *asked; }  // kAsk: for the part's sidecars
+
+  const Probe* asked = nullptr;  // by the query; outlives this
+  std::optional<Probe> own;  // where the part's type is another: lists may be long, so they are not copied without need
 };
 
 // kAllNull: the part lacks the column (or it is of type null), so it is NULL in every row.

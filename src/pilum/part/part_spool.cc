@@ -117,14 +117,14 @@ Result<bool> PublishPart(const DatasetFiles& files, const std::string& path, con
   const auto begun = std::chrono::steady_clock::now();
   PILUM_ASSIGN_OR_RETURN(const bool there, store.Exists(path));
   const Hash128 identity = IdentityOf(made.hash);
+  bool whole = there;
   for (const auto& side : files.Sidecars(name)) {
-    const std::string& bytes = made.sidecars.Of(side.kind);
-    if (bytes.empty()) continue;
-    bool whole = false;
-    if (there) {
-      PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files, name, side, identity, ctx));
-    }
-    if (!whole) PILUM_RETURN_NOT_OK(WriteObject(store, side.path, bytes));
+    if (!whole) break;
+    PILUM_ASSIGN_OR_RETURN(whole, IsWholeSidecar(files, name, side, identity, ctx));
+  }
+  for (const auto& [side, kind] : files.Sidecars(name)) {
+    const std::string& bytes = made.sidecars.Of(kind);
+    if (!whole && !bytes.empty()) PILUM_RETURN_NOT_OK(WriteObject(store, side, bytes));
   }
   bool added = false;
   if (!there) {

@@ -129,7 +129,9 @@ struct EraseResult {
 };
 
 struct BackfillOptions {
-  bool all = false;  // of every part, not only where one is missing or damaged: new families, new versions
+  // Of every part that this version's rules and the present dataset.toml did not make, not only where one is missing or damaged.
+  // What is done is not done again, so a call that was broken off goes on.
+  bool all = false;
 };
 
 struct BackfillResult {

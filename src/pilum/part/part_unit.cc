@@ -174,10 +174,10 @@ Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
   const PartProbe own = TranslateProbe(probe, *snapshot_schema_, *part_.schema);
   if (own.kind == PartProbe::Kind::kAllNull) return probe.kind == Probe::Kind::kIsNull;
   if (own.kind == PartProbe::Kind::kUnknown || !part_.header) return true;
-  PILUM_ASSIGN_OR_RETURN(Candidates found, part_.header->Answer(own.probe, ctx));
+  PILUM_ASSIGN_OR_RETURN(Candidates found, part_.header->Answer(own.probe(), ctx));
   if (found.possible.empty()) return false;
-  if (own.probe.kind != Probe::Kind::kHasWords || !segments_) return true;
-  return segments_->MayHold(part_.identity, own.probe.column, own.probe.needles, ctx);
+  if (own.probe().kind != Probe::Kind::kHasWords || !segments_) return true;
+  return segments_->MayHold(part_.identity, own.probe().column, own.probe().needles, ctx);
 }
 
 Result<bool> PartUnit::MayMatchByBounds(const Probe& probe, ReadContext& ctx) const {
@@ -192,9 +192,9 @@ Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const 
   if (own.kind == PartProbe::Kind::kUnknown || !use_index_) return Candidates::Unknown(num_rows());
   PILUM_ASSIGN_OR_RETURN(auto index, Index(ctx));
   if (!index) return Candidates::Unknown(num_rows());
-  PILUM_ASSIGN_OR_RETURN(Candidates found, index->Answer(own.probe, ctx));
-  if (own.probe.kind != Probe::Kind::kHasWords) return found;
-  return AskTerms(own.probe, *index, std::move(found), ctx);
+  PILUM_ASSIGN_OR_RETURN(Candidates found, index->Answer(own.probe(), ctx));
+  if (own.probe().kind != Probe::Kind::kHasWords) return found;
+  return AskTerms(own.probe(), *index, std::move(found), ctx);
 }
 
 // The part's dictionary of words is opened only where the index says that there is one, and rows enough to be spared.

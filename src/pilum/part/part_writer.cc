@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/io/spool_space.h"
 #include "pilum/part/logical_size.h"
 #include "pilum/part/sort_key.h"
 #include "pilum/part/union_schema.h"
@@ -107,6 +108,9 @@ Status PartWriter::Append(const std::shared_ptr<arrow::RecordBatch>& batch, uint
     }
     const uint64_t bytes = LogicalSize(*batch, at, n);
     const auto rows = batch->Slice(at, n);
+    // At most what is held back and these rows are written next.
+    const uint64_t held_back = std::min(open_->bytes, write_options_.buffered_limit);
+    PILUM_RETURN_NOT_OK(CheckSpoolSpace(spool_->path(), held_back + bytes));
     PILUM_RETURN_NOT_OK(open_->spool->Append(*rows));
     at += n;
     open_->rows += static_cast<uint64_t>(n);

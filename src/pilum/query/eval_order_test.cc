@@ -12,7 +12,7 @@ namespace {
 
 ColumnStats StatsOf(const std::shared_ptr<arrow::Array>& array) {
   ColumnStats stats = ColumnStats::Make(*array->type());
-  EXPECT_TRUE(stats.Update(*array, [](std::span<const uint64_t>) {}).ok());
+  EXPECT_TRUE(stats.Update(*array, [](const HashBlock&) {}).ok());
   return stats;
 }
 
