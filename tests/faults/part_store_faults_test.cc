@@ -68,7 +68,7 @@ TEST(PartStoreFaults, ASlowPutFindsItsSidecarsAgain) {
     const auto dir = TempDir::Make().ValueOrDie();
     const auto rows = Rows(0, 100);
     auto spool = PartSpool::Make(dir->path() + "/spool", rows->schema(), *rows->schema(),
-                                 PartWriteOptions::For(*rows->schema(), FileVersion::kV2_2).file)
+                                 PartWriteOptions::For(*rows->schema(), FileVersion::kV2_2, std::nullopt).file)
                      .ValueOrDie();
     ASSERT_TRUE(spool->Append(*rows).ok());
     const auto made = spool->Finish().ValueOrDie();

@@ -183,7 +183,7 @@ Result<bool> PartUnit::MayMatch(const Probe& probe, ReadContext& ctx) const {
 Result<bool> PartUnit::MayMatchByBounds(const Probe& probe, ReadContext& ctx) const {
   const PartProbe own = TranslateProbe(probe, *snapshot_schema_, *part_.schema);
   if (own.kind != PartProbe::Kind::kAsk || !part_.header) return true;
-  return part_.header->MayMatchByBounds(own.probe, ctx);
+  return part_.header->MayMatchByBounds(own.probe(), ctx);
 }
 
 Result<Candidates> PartUnit::Narrow(const Probe& probe, ReadContext& ctx) const {

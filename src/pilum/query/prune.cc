@@ -9,16 +9,15 @@ using Node = BoundPredicate::Node;
 std::optional<Probe> Opposite(const Node& leaf) {
   if (!leaf.probe || !leaf.more_probes.empty()) return std::nullopt;  // none of several is exact
   Probe opposite = *leaf.probe;
-  if (opposite.kind == Probe::Kind::kHasElement)
-    return std::nullopt;  // lists without such an element: no set says that
   if (opposite.kind == Probe::Kind::kIsNull) {
     opposite.kind = Probe::Kind::kInSet;
     opposite.set = ValueSet::All();
     opposite.exact = true;
     return opposite;
   }
-  if (!opposite.exact)
-    return std::nullopt;  // it only implies membership: FALSE rows may lie inside the set, or be null
+  // Values outside a set are a set, if membership is all that is asked. No set says which texts lack words, or lists an
+  // element; and of an inexact probe FALSE rows may lie inside the set, or be null.
+  if (opposite.kind != Probe::Kind::kInSet || !opposite.exact) return std::nullopt;
   opposite.set = opposite.set.Complement();
   return opposite;
 }
