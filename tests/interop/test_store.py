@@ -392,7 +392,8 @@ def test_maintain(tmp_path):
     store = pilum.store.open(tmp_path / "ds")
     for k in range(20):
         store.put(pa.table({"id": range(k * 10, k * 10 + 10), "t": [f"t{k}"] * 10}))
-    (done,) = store.maintain()
+    done, segments = store.maintain()
+    assert (segments.name, segments.written) == ("segments", 0)  # nobody asked for words
     assert (done.name, done.parts, done.fresh, done.written, done.notes) == ("bundles", 20, 20, 1, [])
     assert store.maintain()[0].written == 0
     result = pilum.store.open(tmp_path / "ds").query("id = 57")
@@ -403,6 +404,21 @@ def test_maintain(tmp_path):
     swept = store.sweep(0)
     assert (swept.caches, swept.parts) == (1, 0) and swept.cache_bytes > 0
     assert store.query("id >= 200").to_table()["t"].to_pylist() == ["new"]
+    assert store.check() == []
+
+
+def test_segments_of_words(tmp_path):
+    schema = pa.schema([pa.field("t", pa.string(), metadata={"pilum:index": "words"})])
+    store = pilum.store.open(tmp_path / "ds")
+    for k in range(20):
+        store.put(pa.table({"t": [f"the part{k} and w{i}" for i in range(50)]}, schema=schema))
+    before = store.query("contains_words(t, 'PART7 w3')").to_table()
+    assert before["t"].to_pylist() == ["the part7 and w3"]
+    made = store.maintain()[1]
+    assert (made.name, made.fresh, made.written) == ("segments", 20, 1)
+    result = pilum.store.open(tmp_path / "ds").query("contains_words(t, 'PART7 w3')")
+    assert result.to_table() == before and result.counts["units_pruned"] == 19
+    assert store.query("NOT contains_words(t, 'part7')").to_table().num_rows == 950
     assert store.check() == []
 
 

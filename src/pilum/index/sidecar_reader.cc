@@ -152,7 +152,8 @@ Result<std::string> SidecarReader::ReadSection(const SectionEntry& e, ReadContex
 
 Result<BlockRoot> SidecarReader::ReadRoot(const SectionEntry& e, ReadContext& ctx) const {
   if (e.codec != SectionCodec::kBlocks)
-    return Unsupported("{}: offset {}: section codec {} is not known here", name(), e.offset, static_cast<int>(e.codec));
+    return Unsupported("{}: offset {}: section codec {} is not known here", name(), e.offset,
+                       static_cast<int>(e.codec));
   if (e.raw_length > e.length || e.raw_length > SidecarWriter::kMaxSection)
     return Corrupt(name(), fmt::format("offset {}", e.offset), "a root of no such length");
   PILUM_ASSIGN_OR_RETURN(const BufferPtr stored, Fetch(e.offset, e.raw_length, ctx));

@@ -374,7 +374,7 @@ class Store:
 
     def maintain(self, *, all: bool = False) -> List[CacheRefresh]:
         """Makes and refreshes caches over many parts, which save requests: bundles of prune headers, so that a query over
-        thousands of parts opens few objects. ``all`` makes them anew, not only what is missing or out of date."""
+        thousands of parts opens few objects, and segments, which parts have a word (columns with the index ``words``). ``all`` makes them anew, not only what is missing or out of date."""
         return [CacheRefresh(**c) for c in self._native.maintain(all)]
 
     def copy(self, to: Union[str, "os.PathLike[str]", "Store"]) -> CopyResult:
