@@ -48,26 +48,28 @@ uint8_t* Map(size_t bytes) {
 }
 void Unmap(uint8_t* start) noexcept { ::munmap(start, SizeOf(start) + kHeader); }
 
+// A kept block of at least `need` bytes and not much more, or null.
+uint8_t* TakeKept(size_t need) {
+  Kept& kept = TheKept();
+  std::lock_guard lock(kept.mutex);
+  auto best = kept.blocks.end();
+  for (auto b = kept.blocks.begin(); b != kept.blocks.end(); ++b) {
+    const size_t size = SizeOf(*b);
+    if (size >= need && size <= 2 * need && (best == kept.blocks.end() || size < SizeOf(*best))) best = b;
+  }
+  if (best == kept.blocks.end()) return nullptr;
+  uint8_t* start = *best;
+  kept.blocks.erase(best);
+  kept.bytes -= SizeOf(start);
+  return start;
+}
+
 }  // namespace
 
 void* TakeBlock(size_t bytes) {
   const size_t need = RoundedUp(bytes);
-  Kept& kept = TheKept();
-  {
-    std::lock_guard lock(kept.mutex);
-    auto best = kept.blocks.end();
-    for (auto b = kept.blocks.begin(); b != kept.blocks.end(); ++b) {
-      const size_t size = SizeOf(*b);
-      if (size >= need && size <= 2 * need && (best == kept.blocks.end() || size < SizeOf(*best))) best = b;
-    }
-    if (best != kept.blocks.end()) {
-      uint8_t* start = *best;
-      kept.blocks.erase(best);
-      kept.bytes -= SizeOf(start);
-      return start + kHeader;
-    }
-  }
-  return Map(need) + kHeader;
+  uint8_t* start = TakeKept(need);
+  return (start ? start : Map(need)) + kHeader;
 }
 
 void GiveBlock(void* block) noexcept {
@@ -96,6 +98,12 @@ void GiveBlock(void* block) noexcept {
 void* GrowBlock(void* block, size_t bytes) {
   uint8_t* start = static_cast<uint8_t*>(block) - kHeader;
   const size_t need = RoundedUp(bytes);
+  if (SizeOf(start) >= need) return block;  // it was a larger one from the start
+  if (uint8_t* kept = TakeKept(need)) {     // to copy costs less than the first touch of fresh memory
+    std::memcpy(kept + kHeader, block, SizeOf(start));
+    GiveBlock(block);
+    return kept + kHeader;
+  }
   void* at = ::mremap(start, SizeOf(start) + kHeader, need + kHeader, MREMAP_MAYMOVE);
   if (at == MAP_FAILED) throw std::bad_alloc();
   std::memcpy(at, &need, sizeof need);

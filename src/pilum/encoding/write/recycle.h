@@ -7,7 +7,7 @@
 namespace pilum::write {
 
 inline constexpr size_t kLargeBlock = size_t{256} << 10;  // smaller ones are for the allocator of the process
-inline constexpr size_t kMostKept = size_t{12} << 20;     // bytes kept for later, by the whole process
+inline constexpr size_t kMostKept = size_t{128} << 20;    // bytes kept for later, by the whole process
 
 // At least `bytes` (kLargeBlock or more), aligned to 64. Throws std::bad_alloc, as an allocator does.
 void* TakeBlock(size_t bytes);

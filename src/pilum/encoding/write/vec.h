@@ -85,9 +85,8 @@ class Vec {
   }
 
  private:
-  static constexpr size_t kSlowGrowth = size_t{1} << 20;  // bytes from which on memory counts for more than copies
   void Room(size_t n) {
-    if (n > capacity_) Move(std::max(n, capacity_ + (capacity_ * sizeof(T) < kSlowGrowth ? capacity_ : capacity_ / 4)));
+    if (n > capacity_) Move(std::max(n, 2 * capacity_));
   }
   void Move(size_t capacity) {
     if (capacity > SIZE_MAX / 4 / sizeof(T)) throw std::bad_alloc();
