@@ -18,8 +18,8 @@ constexpr uint64_t kBytesPerRow = 8;  // what reading a row costs, in bytes of a
 constexpr uint64_t kRowsPerValue = 64, kRowsPerKey = 16 * 1024;
 
 // Is a list worth looking up in place of reading `rows` rows? So few as cost a thousand rows always are.
-bool LookupsPay(const ValueSet& set, uint64_t rows_each, uint64_t rows) {
-  return set.intervals().size() * rows_each <= rows + std::max<uint64_t>(rows_each, 1024);
+bool LookupsPay(uint64_t values, uint64_t rows_each, uint64_t rows) {
+  return values * rows_each <= rows + std::max<uint64_t>(rows_each, 1024);
 }
 
 // The value of an interval that is a point of the domain; else null.
@@ -179,7 +179,7 @@ Result<Candidates> PartIndex::ApplyInverted(const Probe& probe, Candidates found
   const auto family = elements ? SectionFamily::kMembers : SectionFamily::kInverted;
   const SectionEntry* entry = reader_->Find(family, &probe.column);
   const uint64_t unsure = found.possible.size() - found.certain.size();
-  if (!entry || unsure == 0 || !LookupsPay(probe.set, kRowsPerValue, unsure)) return found;
+  if (!entry || unsure == 0 || !LookupsPay(probe.set.intervals().size(), kRowsPerValue, unsure)) return found;
   // Fetching the root must not cost more than reading the rows that it could save.
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
   PILUM_ASSIGN_OR_RETURN(auto index, Inverted(family, probe.column, ctx));
@@ -227,7 +227,7 @@ Result<Candidates> PartIndex::ApplyPairs(const Probe& probe, Candidates found, R
   PILUM_ASSIGN_OR_RETURN(const auto zones_b, Zones(probe.second, ctx));
   if (!zones_a || !zones_b) return found;
   const auto as = PointsOf(probe.set, zones_a->domain), bs = PointsOf(probe.second_set, zones_b->domain);
-  if (!as || !bs || as->size() * bs->size() > 16 + num_rows() / 64) return found;
+  if (!as || !bs || !LookupsPay(as->size() * bs->size(), kRowsPerValue, num_rows())) return found;
   const bool swapped = entry->columns[0] != probe.column;
   std::vector<Value> keys;
   for (const Value& a : *as) {
@@ -263,7 +263,7 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
   const uint64_t unsure = found.possible.size() - found.certain.size();
   if (!entry || unsure == 0) return found;
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
-  if (!LookupsPay(probe.set, kRowsPerKey, unsure)) return found;
+  if (!LookupsPay(probe.set.intervals().size(), kRowsPerKey, unsure)) return found;
   std::vector<uint64_t> hashes;
   for (const Interval& i : probe.set.intervals()) {
     const Value* v = PointOf(i, zones.domain);
@@ -292,7 +292,7 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
   if (!std::all_of(intervals.begin(), intervals.end(), [&](const Interval& i) { return PointOf(i, zones.domain); }))
     return found;
   // Of a long list it is only asked whether any value may be there, up to the first that may: for the whole part alone.
-  const bool any_will_do = !LookupsPay(probe.set, kRowsPerValue, found.possible.size());
+  const bool any_will_do = !LookupsPay(probe.set.intervals().size(), kRowsPerValue, found.possible.size());
   if (any_will_do && kind_ == SidecarKind::kIndex) return found;
   std::vector<Value> left;
   // false: there is no such filter.

@@ -26,7 +26,7 @@ std::vector<FieldPath> WordColumns(const PartIndex& terms) {
 
 Result<std::vector<ListedSegment>> ListSegments(const DatasetFiles& files, ReadContext& ctx) {
   std::vector<ListedSegment> out;
-  PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(files.prefix + "segments/"));
+  PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(files.prefix + "segments/", ctx));
   for (ObjectInfo& info : listed) {
     if (!info.path.ends_with(kSuffix)) continue;
     ListedSegment one{std::move(info), nullptr, {}};
