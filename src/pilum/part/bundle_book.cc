@@ -1,9 +1,7 @@
 #include "pilum/part/bundle_book.h"
 
-#include <algorithm>
-
 #include "pilum/file/schema_wire.h"
-#include "pilum/part/for_each.h"
+#include "pilum/part/list_caches.h"
 #include "pilum/part/part_cache.h"
 
 namespace pilum {
@@ -33,29 +31,11 @@ bool IsBundle(std::string_view path) {
 Result<BundleBook> BundleBook::Open(const DatasetFiles& files, ReadContext& ctx) {
   BundleBook book;
   book.is_open_ = true;
-  auto listed = files.store->List(files.prefix + "bundles/", ctx);
+  auto listed = ListCaches(
+      files, "bundles/", &ListedBundle::bundle, IsBundle,
+      [&](const ObjectInfo& info) { return OpenOne(files, info, ctx); }, ctx);
   if (!listed.ok() && StopsARead(listed.status())) return listed.status();
-  if (!listed.ok()) return book;
-  for (ObjectInfo& info : *listed) {
-    if (IsBundle(info.path)) book.bundles_.push_back({std::move(info), nullptr, ""});
-  }
-  std::stable_sort(book.bundles_.begin(), book.bundles_.end(),
-                   [](const ListedBundle& a, const ListedBundle& b) { return a.info.modified > b.info.modified; });
-  PILUM_RETURN_NOT_OK(ForEach(
-      book.bundles_.size(), files.parallel(ctx),
-      [&](size_t i) -> Status {
-        ListedBundle& one = book.bundles_[i];
-        auto bundle = OpenOne(files, one.info, ctx);
-        if (bundle.ok()) {
-          one.bundle = std::move(*bundle);
-        } else if (StopsARead(bundle.status())) {
-          return bundle.status();
-        } else {
-          one.note = bundle.status().message();
-        }
-        return Status::OK();
-      },
-      1));
+  if (listed.ok()) book.bundles_ = std::move(*listed);
   return book;
 }
 

@@ -1,8 +1,7 @@
 #include "pilum/part/word_segments.h"
 
-#include <algorithm>
-
 #include "pilum/base/hash.h"
+#include "pilum/part/list_caches.h"
 #include "pilum/part/part_spool.h"
 #include "pilum/part/part_unit.h"
 
@@ -25,29 +24,12 @@ std::vector<FieldPath> WordColumns(const PartIndex& terms) {
 }  // namespace
 
 Result<std::vector<ListedSegment>> ListSegments(const DatasetFiles& files, ReadContext& ctx) {
-  std::vector<ListedSegment> out;
-  PILUM_ASSIGN_OR_RETURN(auto listed, files.store->List(files.prefix + "segments/", ctx));
-  for (ObjectInfo& info : listed) {
-    if (!info.path.ends_with(kSuffix)) continue;
-    ListedSegment one{std::move(info), nullptr, {}};
-    auto open = [&]() -> Result<std::shared_ptr<const WordSegment>> {
-      PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(one.info.path, ctx));
-      return WordSegment::Open(std::move(source), ctx);
-    };
-    auto segment = open();
-    if (segment.ok()) {
-      one.segment = std::move(*segment);
-    } else if (StopsARead(segment.status())) {
-      return segment.status();
-    } else {
-      one.note = segment.status().message();
-    }
-    out.push_back(std::move(one));
-  }
-  std::stable_sort(out.begin(), out.end(), [](const ListedSegment& a, const ListedSegment& b) {
-    return a.info.modified != b.info.modified ? a.info.modified > b.info.modified : a.info.path < b.info.path;
-  });
-  return out;
+  const auto open = [&](const ObjectInfo& info) -> Result<std::shared_ptr<const WordSegment>> {
+    PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(info.path, ctx));
+    return WordSegment::Open(std::move(source), ctx);
+  };
+  const auto wanted = [](const std::string& path) { return path.ends_with(kSuffix); };
+  return ListCaches(files, "segments/", &ListedSegment::segment, wanted, open, ctx);
 }
 
 Status WordSegments::Open(ReadContext& ctx) {
