@@ -320,13 +320,14 @@ def test_damaged_manifests_name_the_version_that_opens(tmp_path):
     assert pilum.dataset(uri, version=4).count_rows() == 12
 
 
-def test_unstable_files_are_read_where_that_is_allowed(tmp_path):
+def test_unstable_files_of_a_table_are_read_as_pylance_reads_them(tmp_path):
     uri = str(tmp_path / "t.lance")
     lance.write_dataset(rows(0, 10), uri, data_storage_version="2.3")
     assert pilum.dataset(uri).count_rows() == 10
+    assert pilum.dataset(uri).to_table().equals(lance.dataset(uri).to_table())
+    (data,) = (tmp_path / "t.lance" / "data").iterdir()
     with pytest.raises(UnsupportedError, match="2.3 is unstable"):
-        pilum.dataset(uri).to_table()
-    assert pilum.dataset(uri, allow_unstable=True).to_table().equals(lance.dataset(uri).to_table())
+        pilum.file.LanceFileReader(data)
 
 
 @pytest.mark.parametrize("name", sorted(p.parent.name for p in GOLDEN.glob("*/expected.json")))

@@ -34,6 +34,13 @@ Result<std::shared_ptr<arrow::Array>> NumberArray(const std::vector<uint64_t>& v
   return std::make_shared<arrow::UInt64Array>(static_cast<int64_t>(values.size()), std::move(buffer));
 }
 
+// Which versions a table's files have was decided by who made the table, and pylance opens them all (docs/adr/0019).
+ReadContext ForDataFiles(const ReadContext& given) {
+  ReadContext ctx = given;
+  ctx.allow_unstable = true;
+  return ctx;
+}
+
 // A fragment without its deleted rows, which are looked up when rows are first asked for.
 class LiveFragment final : public Unit {
  public:
@@ -91,8 +98,9 @@ Status PhysicalFragment::PlanFiles() {
   return Status::OK();
 }
 
-Status PhysicalFragment::CountRows(ReadContext& ctx) {
+Status PhysicalFragment::CountRows(ReadContext& given) {
   if (fragment_.files.empty()) return Status::OK();
+  ReadContext ctx = ForDataFiles(given);
   const DataFile& file = fragment_.files[0];
   PILUM_ASSIGN_OR_RETURN(auto source, table_.files->OpenData(file, ctx));
   if (file.is_legacy()) {
@@ -107,7 +115,8 @@ Status PhysicalFragment::CountRows(ReadContext& ctx) {
 }
 
 // Under the lock.
-Status PhysicalFragment::Open(OpenedFile* file, ReadContext& ctx) const {
+Status PhysicalFragment::Open(OpenedFile* file, ReadContext& given) const {
+  ReadContext ctx = ForDataFiles(given);
   auto source = table_.files->OpenData(*file->file, ctx);
   if (!source.ok()) return WithContext(name_, source.status());
   const std::string path = (*source)->name();

@@ -330,7 +330,7 @@ class LanceDataset(_Reads):
     storage_options:
         How to reach a bucket, where the environment does not say it (docs/guides/s3.md).
     allow_unstable:
-        Read data files of version 2.3 too, which may still change.
+        Of no effect: data files of version 2.3 are read as pylance reads them, unasked (single files want to be asked).
     verify:
         Hold what is read against the checksums of data files that have them, as in :class:`pilum.file.LanceFileReader`.
 
