@@ -107,6 +107,8 @@ Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& s
   return out;
 }
 
+int TableSchema::num_system() const { return full_->num_fields() - stored_->num_fields(); }
+
 Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file) const {
   const ViewKey key(IsVersion20(file), file.fields, file.column_indices);
   std::lock_guard lock(mutex_);

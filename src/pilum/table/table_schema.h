@@ -31,7 +31,7 @@ class TableSchema {
   const std::shared_ptr<arrow::Schema>& stored() const { return stored_; }
   const std::shared_ptr<arrow::Schema>& full() const { return full_; }  // then the system's, whose names are free
   const std::vector<LeafColumn>& leaves() const { return leaves_; }     // of full()
-  int num_system() const { return full_->num_fields() - stored_->num_fields(); }
+  int num_system() const;
 
   // What one data file holds of the table's columns; its schema may be empty. The same object for files that hold the
   // same in the same way, as those of most fragments do. kCorrupt where it cannot be so, kUnsupported where it has a
