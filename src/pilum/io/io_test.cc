@@ -15,6 +15,18 @@
 namespace pilum {
 namespace {
 
+// A store to read has no call that writes: what is given one cannot.
+template <typename Store>
+concept Writes = requires(Store& s) {
+  s.Create(std::string());
+}
+|| requires(Store& s) { s.PutIfAbsent(std::string(), std::string_view()); }
+|| requires(Store& s) { s.PutFileIfAbsent(std::string(), std::string()); }
+|| requires(Store& s) { s.Remove(std::string()); }
+|| requires(Store& s) { s.RemoveUnfinished(ObjectInfo()); }
+|| requires(Store& s) { s.Now(); };
+static_assert(Writes<ObjectStore> && !Writes<ReadOnlyStore> && !std::is_convertible_v<ReadOnlyStore*, ObjectStore*>);
+
 class Stores : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {

@@ -19,13 +19,13 @@ std::string PercentDecode(std::string_view s) {
   return out;
 }
 
-Result<std::vector<ObjectInfo>> ObjectStore::List(const std::string& prefix) const {
+Result<std::vector<ObjectInfo>> ReadOnlyStore::List(const std::string& prefix) const {
   ReadContext ctx;
   return List(prefix, ctx);
 }
 
-Result<ObjectStore::Page> ObjectStore::ListPage(const std::string& prefix, const std::string& after,
-                                                ReadContext& ctx) const {
+Result<ReadOnlyStore::Page> ReadOnlyStore::ListPage(const std::string& prefix, const std::string& after,
+                                                    ReadContext& ctx) const {
   PILUM_ASSIGN_OR_RETURN(auto all, ListBetween(prefix, after, "", ctx));
   return Page{std::move(all), false};
 }
@@ -53,6 +53,11 @@ Result<std::shared_ptr<ObjectStore>> ObjectStore::Open(std::string_view uri, con
   if (scheme == "file") return MakeLocalStore(PercentDecode(uri.substr(colon + 3)));
   return Unsupported("{}: stores on '{}://' are not supported; give a local folder, or s3://BUCKET/PREFIX", uri,
                      scheme);
+}
+
+Result<std::shared_ptr<const ReadOnlyStore>> ReadOnlyStore::Open(std::string_view uri, const StoreOptions& options) {
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri, options));
+  return std::shared_ptr<const ReadOnlyStore>(std::move(store));
 }
 
 bool IsRemoteUri(std::string_view uri) { return uri.find("://") != uri.npos && !uri.starts_with("file://"); }

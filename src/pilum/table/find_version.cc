@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kOlderTried = 16;  // manifests read to find one that opens
 
-Status NoTable(const ObjectStore& table) {
+Status NoTable(const ReadOnlyStore& table) {
   return NotFoundError("{}: there is no Lance table: no manifest in its _versions/", table.uri());
 }
 
@@ -33,7 +33,7 @@ bool CannotBeRead(const Status& st) {
 }
 
 // What is wrong with `listed[at]`, and which older one is sound.
-Status WithOlder(const ObjectStore& table, const std::vector<ListedVersion>& listed, size_t at, const Status& wrong,
+Status WithOlder(const ReadOnlyStore& table, const std::vector<ListedVersion>& listed, size_t at, const Status& wrong,
                  ReadContext& ctx) {
   if (!CannotBeRead(wrong)) return wrong;
   for (size_t i = at; i > 0 && at - i < kOlderTried; --i) {
@@ -45,7 +45,7 @@ Status WithOlder(const ObjectStore& table, const std::vector<ListedVersion>& lis
                    wrong.message() + (at == 0 ? "; it is the only version" : "; nor do those before it"));
 }
 
-Result<std::vector<ListedVersion>> ListAttached(const ObjectStore& table) {
+Result<std::vector<ListedVersion>> ListAttached(const ReadOnlyStore& table) {
   PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table));
   if (listed.attached.empty()) return NoTable(table);
   if (listed.mixed) {
@@ -60,7 +60,7 @@ Result<std::vector<ListedVersion>> ListAttached(const ObjectStore& table) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Manifest>> ReadListed(const ObjectStore& table, const ListedVersion& listed,
+Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed.path(), ctx));
   PILUM_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*source, ctx));
@@ -72,14 +72,14 @@ Result<std::shared_ptr<const Manifest>> ReadListed(const ObjectStore& table, con
   return manifest;
 }
 
-Result<FoundVersion> FindLatest(const ObjectStore& table, ReadContext& ctx) {
+Result<FoundVersion> FindLatest(const ReadOnlyStore& table, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
   auto manifest = ReadListed(table, listed.back(), ctx);
   if (!manifest.ok()) return WithOlder(table, listed, listed.size() - 1, manifest.status(), ctx);
   return FoundVersion{listed.back(), std::move(*manifest)};
 }
 
-Result<FoundVersion> FindVersion(const ObjectStore& table, uint64_t version, ReadContext& ctx) {
+Result<FoundVersion> FindVersion(const ReadOnlyStore& table, uint64_t version, ReadContext& ctx) {
   using Schemes = std::vector<ManifestScheme>;
   const bool detached = (version & kDetachedBit) != 0;
   for (const ManifestScheme scheme :
@@ -94,7 +94,7 @@ Result<FoundVersion> FindVersion(const ObjectStore& table, uint64_t version, Rea
   return NotFoundError("{}: there is no version {}; there are {}", table.uri(), version, VersionsText(listed.attached));
 }
 
-Result<FoundVersion> FindAsOf(const ObjectStore& table, int64_t as_of_ns, ReadContext& ctx) {
+Result<FoundVersion> FindAsOf(const ReadOnlyStore& table, int64_t as_of_ns, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
   for (auto at = listed.rbegin(); at != listed.rend(); ++at) {
     PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(table, *at, ctx));

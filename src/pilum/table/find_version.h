@@ -15,15 +15,15 @@ struct FoundVersion {
 };
 
 // The manifest that `listed` names; kCorrupt too where it is of another version.
-Result<std::shared_ptr<const Manifest>> ReadListed(const ObjectStore& table, const ListedVersion& listed,
+Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx);
 
 // The newest by its name; never what latest_version_hint.json says. One that cannot be read is an error that says which
 // older one can.
-Result<FoundVersion> FindLatest(const ObjectStore& table, ReadContext& ctx);
+Result<FoundVersion> FindLatest(const ReadOnlyStore& table, ReadContext& ctx);
 // By its name, whichever of the schemes that follows.
-Result<FoundVersion> FindVersion(const ObjectStore& table, uint64_t version, ReadContext& ctx);
+Result<FoundVersion> FindVersion(const ReadOnlyStore& table, uint64_t version, ReadContext& ctx);
 // The newest that is not younger than that.
-Result<FoundVersion> FindAsOf(const ObjectStore& table, int64_t as_of_ns, ReadContext& ctx);
+Result<FoundVersion> FindAsOf(const ReadOnlyStore& table, int64_t as_of_ns, ReadContext& ctx);
 
 }  // namespace pilum

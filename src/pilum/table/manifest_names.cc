@@ -45,7 +45,7 @@ std::string FormatManifestName(const ManifestName& name) {
 
 std::string ManifestPath(const ManifestName& name) { return std::string(kFolder) + FormatManifestName(name); }
 
-Result<ListedVersions> ListVersions(const ObjectStore& table) {
+Result<ListedVersions> ListVersions(const ReadOnlyStore& table) {
   PILUM_ASSIGN_OR_RETURN(auto objects, table.List(std::string(kFolder)));
   ListedVersions out;
   bool any[2] = {false, false};

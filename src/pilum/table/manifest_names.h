@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pilum/io/object_store.h"
+#include "pilum/io/read_only_store.h"
 
 namespace pilum {
 
@@ -44,6 +44,6 @@ struct ListedVersions {
 };
 
 // One listing of _versions/. A table that is not there lists nothing.
-Result<ListedVersions> ListVersions(const ObjectStore& table);
+Result<ListedVersions> ListVersions(const ReadOnlyStore& table);
 
 }  // namespace pilum

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "pilum/io/object_store.h"
+
 namespace pilum {
 namespace {
 
-Status Put(const ObjectStore& store, const std::string& path) {
-  return const_cast<ObjectStore&>(store).PutIfAbsent(path, "x").status();
-}
+Status Put(ObjectStore& store, const std::string& path) { return store.PutIfAbsent(path, "x").status(); }
 
 TEST(ManifestNames, AllThreeWaysRoundTrip) {
   const ManifestName names[] = {{7, ManifestScheme::kV1},

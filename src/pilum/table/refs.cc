@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr uint64_t kMaxRefBytes = 16 << 20;
 constexpr std::string_view kTags = "_refs/tags/", kBranches = "_refs/branches/", kSuffix = ".json";
 
-Result<json> ReadJson(const ObjectStore& root, const std::string& path, ReadContext& ctx) {
+Result<json> ReadJson(const ReadOnlyStore& root, const std::string& path, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto source, root.OpenSource(path, ctx));
   if (source->size() > kMaxRefBytes) return Corrupt(source->name(), "", "too large for a tag or branch");
   PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({0, source->size()}, ctx));
@@ -62,7 +62,7 @@ std::vector<std::pair<uint64_t, std::string>> Identifier(const json& object) {
   return out;
 }
 
-Result<TableTag> ReadTag(const ObjectStore& root, const std::string& path, ReadContext& ctx) {
+Result<TableTag> ReadTag(const ReadOnlyStore& root, const std::string& path, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(const json j, ReadJson(root, path, ctx));
   const auto version = Number(j, "version");
   if (!version) return Corrupt(root.uri() + "/" + path, "", "a tag without a version");
@@ -74,7 +74,7 @@ Result<TableTag> ReadTag(const ObjectStore& root, const std::string& path, ReadC
                   Metadata(j)};
 }
 
-Result<TableBranch> ReadBranch(const ObjectStore& root, const std::string& path, ReadContext& ctx) {
+Result<TableBranch> ReadBranch(const ReadOnlyStore& root, const std::string& path, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(const json j, ReadJson(root, path, ctx));
   const auto version = Number(j, "parentVersion");
   if (!version) return Corrupt(root.uri() + "/" + path, "", "a branch without the version it begins at");
@@ -87,7 +87,7 @@ Result<TableBranch> ReadBranch(const ObjectStore& root, const std::string& path,
 }
 
 template <typename Ref, typename Read>
-Result<std::map<std::string, Ref>> ListRefs(const ObjectStore& root, std::string_view folder, Read read,
+Result<std::map<std::string, Ref>> ListRefs(const ReadOnlyStore& root, std::string_view folder, Read read,
                                             ReadContext& ctx) {
   std::map<std::string, Ref> out;
   PILUM_ASSIGN_OR_RETURN(auto objects, root.List(std::string(folder)));
@@ -113,15 +113,15 @@ bool IsRefName(std::string_view name) {
 
 }  // namespace
 
-Result<std::map<std::string, TableTag>> ListTags(const ObjectStore& root, ReadContext& ctx) {
+Result<std::map<std::string, TableTag>> ListTags(const ReadOnlyStore& root, ReadContext& ctx) {
   return ListRefs<TableTag>(root, kTags, ReadTag, ctx);
 }
 
-Result<std::map<std::string, TableBranch>> ListBranches(const ObjectStore& root, ReadContext& ctx) {
+Result<std::map<std::string, TableBranch>> ListBranches(const ReadOnlyStore& root, ReadContext& ctx) {
   return ListRefs<TableBranch>(root, kBranches, ReadBranch, ctx);
 }
 
-Result<std::optional<TableTag>> FindTag(const ObjectStore& root, const std::string& name, ReadContext& ctx) {
+Result<std::optional<TableTag>> FindTag(const ReadOnlyStore& root, const std::string& name, ReadContext& ctx) {
   if (!IsRefName(name)) return UsageError("'{}' cannot be the name of a tag", name);
   auto tag = ReadTag(root, std::string(kTags) + name + std::string(kSuffix), ctx);
   if (tag.ok()) return std::optional(std::move(*tag));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pilum/io/object_store.h"
+#include "pilum/io/read_only_store.h"
 
 namespace pilum {
 
@@ -32,10 +32,10 @@ struct TableBranch {
 };
 
 // By name, of the table at whose root `root` is; none where there is no folder for them. kCorrupt names the file.
-Result<std::map<std::string, TableTag>> ListTags(const ObjectStore& root, ReadContext& ctx);
-Result<std::map<std::string, TableBranch>> ListBranches(const ObjectStore& root, ReadContext& ctx);
+Result<std::map<std::string, TableTag>> ListTags(const ReadOnlyStore& root, ReadContext& ctx);
+Result<std::map<std::string, TableBranch>> ListBranches(const ReadOnlyStore& root, ReadContext& ctx);
 // nullopt: there is none of that name.
-Result<std::optional<TableTag>> FindTag(const ObjectStore& root, const std::string& name, ReadContext& ctx);
+Result<std::optional<TableTag>> FindTag(const ReadOnlyStore& root, const std::string& name, ReadContext& ctx);
 
 // kUsage says what is wrong with the name of a branch (it becomes a path).
 Status CheckBranchName(const std::string& name);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pilum/io/object_store.h"
+
 namespace pilum {
 namespace {
 

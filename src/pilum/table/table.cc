@@ -2,16 +2,18 @@
 
 #include <arrow/buffer.h>
 
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+#include <nlohmann/json.hpp>
+
 #include "pilum/table/find_version.h"
 #include "pilum/table/snapshot.h"
 
 namespace pilum {
 namespace {
 
-constexpr uint64_t kMaxTransaction = uint64_t{1} << 30;  // bytes
-
 // The tag's branch and version in place of the tag.
-Status ResolveTag(const ObjectStore& main, TableRef* ref, ReadContext& ctx) {
+Status ResolveTag(const ReadOnlyStore& main, TableRef* ref, ReadContext& ctx) {
   if (ref->tag.empty()) return Status::OK();
   PILUM_ASSIGN_OR_RETURN(auto tag, FindTag(main, ref->tag, ctx));
   if (!tag) {
@@ -29,6 +31,16 @@ Status ResolveTag(const ObjectStore& main, TableRef* ref, ReadContext& ctx) {
 std::string StoreUri(const std::string& uri, const std::string& branch) {
   if (branch.empty()) return uri;
   return (uri.ends_with('/') ? uri : uri + "/") + BranchFolder(branch);
+}
+
+// "IVF_PQ", as the file of a vector index says it itself; empty where it does not.
+std::string KindInFile(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
+  auto file = FileReader::Open(std::move(source), ctx);
+  if (!file.ok() || !(*file)->schema()->metadata()) return {};
+  auto text = (*file)->schema()->metadata()->Get("lance:index");
+  if (!text.ok()) return {};
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() && json.contains("type") && json["type"].is_string() ? json["type"].get<std::string>() : "";
 }
 
 }  // namespace
@@ -56,14 +68,14 @@ Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const T
   TableRef ref = asked;
   auto out = std::make_shared<Table>();
   out->uri_ = uri;
-  PILUM_ASSIGN_OR_RETURN(out->main_, ObjectStore::Open(uri, options));
+  PILUM_ASSIGN_OR_RETURN(out->main_, ReadOnlyStore::Open(uri, options));
   PILUM_RETURN_NOT_OK(ResolveTag(*out->main_, &ref, ctx));
   if (ref.branch == "main") ref.branch.clear();
   if (!ref.branch.empty()) PILUM_RETURN_NOT_OK(CheckBranchName(ref.branch));
   out->branch_ = ref.branch;
   out->store_ = out->main_;
   if (!ref.branch.empty()) {
-    PILUM_ASSIGN_OR_RETURN(out->store_, ObjectStore::Open(StoreUri(uri, ref.branch), options));
+    PILUM_ASSIGN_OR_RETURN(out->store_, ReadOnlyStore::Open(StoreUri(uri, ref.branch), options));
   }
   PILUM_ASSIGN_OR_RETURN(auto found, ref.version    ? FindVersion(*out->store_, *ref.version, ctx)
                                      : ref.as_of_ns ? FindAsOf(*out->store_, *ref.as_of_ns, ctx)
@@ -110,30 +122,32 @@ Result<uint64_t> Table::LatestVersion() const {
 }
 
 Result<std::optional<Transaction>> Table::ReadTransaction(ReadContext& ctx) const {
-  Status damaged;
-  if (manifest_->transaction) {
-    PILUM_ASSIGN_OR_RETURN(auto source, files_->OpenOwn(listed_.path(), ctx));
-    auto message = ReadManifestSection(*source, *manifest_->transaction, ctx);
-    PILUM_RETURN_NOT_OK(message.ok() || KindOf(message.status()) == ErrorKind::kCorrupt ? Status::OK()
-                                                                                        : message.status());
-    auto parsed = message.ok() ? ParseTransaction(*message) : Result<Transaction>(message.status());
-    if (parsed.ok()) return std::optional(std::move(*parsed));
-    damaged = WithContext(source->name(), parsed.status());
+  PILUM_ASSIGN_OR_RETURN(auto source, files_->OpenOwn(listed_.path(), ctx));
+  return pilum::ReadTransaction(*store_, *source, *manifest_, ctx);
+}
+
+// Files that are missing or damaged tell nothing; that is no error here, where nothing is to be read of them.
+Status Table::LearnKind(TableIndex* index, ReadContext& ctx) const {
+  if (index->kind == "Unknown" && index->details_url.empty() && !index->base_id) {
+    const std::string folder = "_indices/" + index->uuid + "/";
+    PILUM_ASSIGN_OR_RETURN(auto objects, store_->List(folder, ctx));
+    std::vector<std::string> names;
+    for (const ObjectInfo& o : objects) names.push_back(o.path.substr(folder.size()));
+    index->kind = IndexKindOfFiles(names);
   }
-  // The same message lies in a file of its own, which older writers rely on.
-  if (manifest_->transaction_file.empty())
-    return damaged.ok() ? Result<std::optional<Transaction>>(std::nullopt) : damaged;
-  auto source = files_->OpenOwn("_transactions/" + manifest_->transaction_file, ctx);
-  if (!source.ok()) {
-    if (!damaged.ok()) return damaged;
-    if (KindOf(source.status()) == ErrorKind::kNotFound) return std::optional<Transaction>();
-    return source.status();
-  }
-  if ((*source)->size() > kMaxTransaction) return Corrupt((*source)->name(), "", "too large for a transaction");
-  PILUM_ASSIGN_OR_RETURN(auto bytes, (*source)->ReadRange({0, (*source)->size()}, ctx));
-  auto parsed = ParseTransaction({reinterpret_cast<const char*>(bytes->data()), static_cast<size_t>(bytes->size())});
-  if (!parsed.ok()) return WithContext((*source)->name(), parsed.status());
-  return std::optional(std::move(*parsed));
+  if (index->kind != "Vector") return Status::OK();
+  auto source = files_->OpenIndexFile(*index, "index.idx", ctx);
+  const std::string kind = source.ok() ? KindInFile(std::move(*source), ctx) : std::string();
+  if (!kind.empty()) index->kind = kind;
+  return ctx.Check();
+}
+
+Result<std::vector<TableIndex>> Table::Indices(ReadContext& ctx) const {
+  if (!manifest_->indices) return std::vector<TableIndex>();
+  PILUM_ASSIGN_OR_RETURN(auto source, files_->OpenOwn(listed_.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(auto out, ReadIndexSection(*source, *manifest_, ctx));
+  for (TableIndex& index : out) PILUM_RETURN_NOT_OK(LearnKind(&index, ctx));
+  return out;
 }
 
 }  // namespace pilum

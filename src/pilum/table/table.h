@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "pilum/io/object_store.h"
+#include "pilum/io/read_only_store.h"
 #include "pilum/source/snapshot.h"
+#include "pilum/table/indices.h"
 #include "pilum/table/manifest.h"
 #include "pilum/table/manifest_names.h"
 #include "pilum/table/refs.h"
@@ -57,6 +58,11 @@ class Table {
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_->declared(); }
   const TableSchema& columns() const { return *schema_; }
 
+  // Where its files lie; the store of its branch, and that of main, where tags and branches are. None of them can write.
+  const TableFiles& files() const { return *files_; }
+  const ReadOnlyStore& store() const { return *store_; }
+  const ReadOnlyStore& main_store() const { return *main_; }
+
   Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
   // `fragments`: only those, by id.
   Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
@@ -67,13 +73,17 @@ class Table {
   Result<uint64_t> LatestVersion() const;
   // What made this version. nullopt: neither the manifest has it nor a file of its own.
   Result<std::optional<Transaction>> ReadTransaction(ReadContext& ctx) const;
+  // Its indices, segment by segment. Where the manifest does not tell the kind of one, what its files tell.
+  Result<std::vector<TableIndex>> Indices(ReadContext& ctx) const;
   Result<std::map<std::string, TableTag>> Tags(ReadContext& ctx) const { return ListTags(*main_, ctx); }
   Result<std::map<std::string, TableBranch>> Branches(ReadContext& ctx) const { return ListBranches(*main_, ctx); }
 
  private:
+  Status LearnKind(TableIndex* index, ReadContext& ctx) const;
+
   std::string uri_, branch_;
-  std::shared_ptr<ObjectStore> main_;   // where tags and branches are kept
-  std::shared_ptr<ObjectStore> store_;  // of the branch
+  std::shared_ptr<const ReadOnlyStore> main_;   // where tags and branches are kept
+  std::shared_ptr<const ReadOnlyStore> store_;  // of the branch
   std::shared_ptr<const TableFiles> files_;
   std::shared_ptr<const TableSchema> schema_;
   std::shared_ptr<const Manifest> manifest_;

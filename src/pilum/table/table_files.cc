@@ -2,11 +2,11 @@
 
 namespace pilum {
 
-Result<std::shared_ptr<ObjectStore>> TableFiles::BaseStore(const BasePath& base) const {
+Result<std::shared_ptr<const ReadOnlyStore>> TableFiles::BaseStore(const BasePath& base) const {
   std::lock_guard lock(mutex_);
   auto& store = opened_[base.id];
   if (store) return store;
-  PILUM_ASSIGN_OR_RETURN(store, ObjectStore::Open(base.path, IsRemoteUri(base.path) ? options_ : StoreOptions()));
+  PILUM_ASSIGN_OR_RETURN(store, ReadOnlyStore::Open(base.path, IsRemoteUri(base.path) ? options_ : StoreOptions()));
   return store;
 }
 
@@ -35,6 +35,11 @@ Result<std::shared_ptr<const ByteSource>> TableFiles::OpenDeletions(const Deleti
                                                                     ReadContext& ctx) const {
   const std::string path = file.Path(fragment);
   return Open(file.base_id, "_deletions", path.substr(path.find('/') + 1), ctx);
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenIndexFile(const TableIndex& index, const std::string& name,
+                                                                    ReadContext& ctx) const {
+  return Open(index.base_id, "_indices/" + index.uuid, name, ctx);
 }
 
 Result<std::shared_ptr<const ByteSource>> TableFiles::OpenOwn(const std::string& path, ReadContext& ctx) const {

@@ -7,7 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "pilum/io/object_store.h"
+#include "pilum/io/read_only_store.h"
+#include "pilum/table/indices.h"
 #include "pilum/table/manifest.h"
 
 namespace pilum {
@@ -15,15 +16,18 @@ namespace pilum {
 class TableFiles {
  public:
   // `options`: how base paths on the same kind of store are reached.
-  TableFiles(std::shared_ptr<ObjectStore> root, std::vector<BasePath> bases, StoreOptions options)
+  TableFiles(std::shared_ptr<const ReadOnlyStore> root, std::vector<BasePath> bases, StoreOptions options)
       : root_(std::move(root)), bases_(std::move(bases)), options_(std::move(options)) {}
 
   const std::string& uri() const { return root_->uri(); }
-  const ObjectStore& root() const { return *root_; }
+  const ReadOnlyStore& root() const { return *root_; }
 
   // kNotFound says in which place of the table the file is missing.
   Result<std::shared_ptr<const ByteSource>> OpenData(const DataFile& file, ReadContext& ctx) const;
   Result<std::shared_ptr<const ByteSource>> OpenDeletions(const DeletionFile& file, uint64_t fragment,
+                                                          ReadContext& ctx) const;
+  // `name`: of a file of the index.
+  Result<std::shared_ptr<const ByteSource>> OpenIndexFile(const TableIndex& index, const std::string& name,
                                                           ReadContext& ctx) const;
   // `path`: below the root.
   Result<std::shared_ptr<const ByteSource>> OpenOwn(const std::string& path, ReadContext& ctx) const;
@@ -32,13 +36,13 @@ class TableFiles {
   // Opens `folder`/`name` below the root or a base; a base that is no table's root has no folders.
   Result<std::shared_ptr<const ByteSource>> Open(std::optional<uint32_t> base, const std::string& folder,
                                                  const std::string& name, ReadContext& ctx) const;
-  Result<std::shared_ptr<ObjectStore>> BaseStore(const BasePath& base) const;
+  Result<std::shared_ptr<const ReadOnlyStore>> BaseStore(const BasePath& base) const;
 
-  const std::shared_ptr<ObjectStore> root_;
+  const std::shared_ptr<const ReadOnlyStore> root_;
   const std::vector<BasePath> bases_;
   const StoreOptions options_;
   mutable std::mutex mutex_;
-  mutable std::map<uint32_t, std::shared_ptr<ObjectStore>> opened_;  // base id -> its store
+  mutable std::map<uint32_t, std::shared_ptr<const ReadOnlyStore>> opened_;  // base id -> its store
 };
 
 }  // namespace pilum

@@ -1,10 +1,14 @@
 #include "pilum/table/transaction.h"
 
+#include <arrow/buffer.h>
+
 #include "lance_table.pb.h"
 #include "pilum/file/quiet_protobuf.h"
 
 namespace pilum {
 namespace {
+
+constexpr uint64_t kMaxTransaction = uint64_t{1} << 30;  // bytes
 
 using Op = wire::Transaction;
 
@@ -138,6 +142,46 @@ Result<Transaction> ParseTransaction(std::string_view message) {
   Facts facts(&out);
   Tell(t, &facts);
   return out;
+}
+
+Result<std::string> ReadTransactionFile(const ByteSource& source, ReadContext& ctx) {
+  if (source.size() > kMaxTransaction) return Corrupt(source.name(), "", "too large for a transaction");
+  PILUM_ASSIGN_OR_RETURN(auto bytes, source.ReadRange({0, source.size()}, ctx));
+  return bytes->ToString();
+}
+
+Result<std::optional<TransactionBytes>> ReadTransactionBytes(const ReadOnlyStore& store, const ByteSource& source,
+                                                             const Manifest& manifest, ReadContext& ctx) {
+  Status damaged;
+  if (manifest.transaction) {
+    auto message = ReadManifestSection(source, *manifest.transaction, ctx);
+    if (!message.ok() && KindOf(message.status()) != ErrorKind::kCorrupt) return message.status();
+    const Status parsed = message.ok() ? ParseTransaction(*message).status() : message.status();
+    if (parsed.ok()) return std::optional(TransactionBytes{std::move(*message), "", manifest.transaction});
+    damaged = message.ok() ? WithContext(source.name(), parsed) : parsed;
+  }
+  // The same message lies in a file of its own, which older writers rely on.
+  const auto none = [&]() -> Result<std::optional<TransactionBytes>> {
+    if (damaged.ok()) return std::optional<TransactionBytes>();
+    return damaged;
+  };
+  if (manifest.transaction_file.empty()) return none();
+  const std::string path = "_transactions/" + manifest.transaction_file;
+  auto file = store.OpenSource(path, ctx);
+  if (!file.ok() && (KindOf(file.status()) == ErrorKind::kNotFound || !damaged.ok())) return none();
+  PILUM_RETURN_NOT_OK(file.status());
+  PILUM_ASSIGN_OR_RETURN(std::string message, ReadTransactionFile(**file, ctx));
+  const Status parsed = ParseTransaction(message).status();
+  if (!parsed.ok()) return WithContext((*file)->name(), parsed);
+  return std::optional(TransactionBytes{std::move(message), path, std::nullopt});
+}
+
+Result<std::optional<Transaction>> ReadTransaction(const ReadOnlyStore& store, const ByteSource& source,
+                                                   const Manifest& manifest, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto bytes, ReadTransactionBytes(store, source, manifest, ctx));
+  if (!bytes) return std::optional<Transaction>();
+  PILUM_ASSIGN_OR_RETURN(Transaction out, ParseTransaction(bytes->message));
+  return std::optional(std::move(out));
 }
 
 }  // namespace pilum

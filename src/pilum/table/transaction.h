@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "pilum/base/status.h"
+#include "pilum/io/read_only_store.h"
+#include "pilum/table/manifest.h"
 
 namespace pilum {
 
@@ -24,5 +27,20 @@ struct Transaction {
 
 // kCorrupt where it does not parse. Errors name no file.
 Result<Transaction> ParseTransaction(std::string_view message);
+
+// The message of one, and where it was found.
+struct TransactionBytes {
+  std::string message;
+  std::string file;               // below the table's root
+  std::optional<uint64_t> place;  // of its length, where that file is the manifest
+};
+// What made a version: `source` is its manifest file. The manifest's own copy, or where that is missing or damaged the
+// file that it names. nullopt: there is neither.
+Result<std::optional<TransactionBytes>> ReadTransactionBytes(const ReadOnlyStore& store, const ByteSource& source,
+                                                             const Manifest& manifest, ReadContext& ctx);
+Result<std::optional<Transaction>> ReadTransaction(const ReadOnlyStore& store, const ByteSource& source,
+                                                   const Manifest& manifest, ReadContext& ctx);
+// A whole file as such a message; kCorrupt where it is too large to be one.
+Result<std::string> ReadTransactionFile(const ByteSource& source, ReadContext& ctx);
 
 }  // namespace pilum

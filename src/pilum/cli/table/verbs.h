@@ -1,0 +1,13 @@
+// The verbs of `pilum table`, one a room, in the order of its help. Called by cmd_table.cc.
+#pragma once
+
+#include "pilum/cli/common.h"
+
+namespace pilum::cli {
+
+void AddShowVerb(CLI::App* group, Action* action);
+void AddLogVerb(CLI::App* group, Action* action);
+void AddManifestVerb(CLI::App* group, Action* action);
+void AddFragmentsVerb(CLI::App* group, Action* action);
+
+}  // namespace pilum::cli
