@@ -6,6 +6,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/cli/common.h"
+#include "pilum/cli/layouts.h"
 #include "pilum/cli/output.h"
 #include "pilum/cli/progress.h"
 #include "pilum/cli/render.h"
@@ -142,32 +143,10 @@ Result<int> Take(const FileArgs& args) {
   return kExitOk;
 }
 
-// The different layouts of a column's pages, the most frequent first: "mini-block(...) x3, constant".
-std::string Layouts(const std::vector<std::string>& pages) {
-  std::vector<std::pair<std::string, int>> counts;
-  for (const std::string& layout : pages) {
-    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == layout; });
-    if (it == counts.end())
-      counts.emplace_back(layout, 1);
-    else
-      ++it->second;
-  }
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string out;
-  for (const auto& [layout, n] : counts) {
-    out += (out.empty() ? "" : ", ") + layout + (n > 1 && counts.size() > 1 ? fmt::format(" x{}", n) : "");
-  }
-  return out;
-}
-
 std::string Layouts(const ColumnInfo& column) {
-  std::vector<std::string> layouts;
-  for (const auto& page : column.pages) layouts.push_back(page.layout);
-  return Layouts(layouts);
-}
-
-std::string PerRow(uint64_t bytes, uint64_t rows) {
-  return rows == 0 ? "" : fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(rows));
+  LayoutCounts counts;
+  for (const auto& page : column.pages) counts.Add(page.layout);
+  return counts.Text();
 }
 
 // What is stored, what the writer's policy would make of the same rows, and why.
@@ -187,7 +166,7 @@ Result<int> ColumnsWhy(const FileArgs& args, const FileReader& file, ReadContext
     for (const ColumnInfo& c : stored) {
       if (c.name == p.name) line("stored", fmt::format("{}; {}", size(c.pages.size(), c.bytes), Layouts(c)));
     }
-    line(ProfileName(profile), fmt::format("{}; {}", size(p.pages, p.bytes), Layouts(p.layouts)));
+    line(ProfileName(profile), fmt::format("{}; {}", size(p.pages, p.bytes), LayoutsText(p.layouts)));
     std::string others;
     for (const Alternative& a : p.alternatives) {
       others += fmt::format("{}{} {}", others.empty() ? "" : "; ", a.name, Plural(a.bytes, "byte"));

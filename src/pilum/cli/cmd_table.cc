@@ -7,13 +7,17 @@
 namespace pilum::cli {
 
 void AddTableCommands(CLI::App& app, Action* action) {
-  CLI::App* group = app.add_subcommand("table", "Lance tables: versions, manifests, fragments");
+  CLI::App* group =
+      app.add_subcommand("table", "Lance tables: their versions, what made them, and what is on disk; reads only");
   group->require_subcommand(1);
   group->footer("Example:\n  pilum table log flights.lance -n 5");
   AddShowVerb(group, action);
   AddLogVerb(group, action);
   AddManifestVerb(group, action);
+  AddTxnVerb(group, action);
   AddFragmentsVerb(group, action);
+  AddFilesVerb(group, action);
+  AddColumnsVerb(group, action);
 }
 
 }  // namespace pilum::cli

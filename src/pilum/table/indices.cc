@@ -12,17 +12,6 @@ namespace {
 
 Status Bad(std::string what) { return MakeError(ErrorKind::kCorrupt, std::move(what)); }
 
-// "e19626bc-e390-4e8d-bbab-370509d29863"; empty where it has not 16 bytes.
-std::string UuidText(std::string_view bytes) {
-  if (bytes.size() != 16) return {};
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    out += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
-  }
-  return out;
-}
-
 bool SameText(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return (x >= 'A' && x <= 'Z' ? x + 32 : x) == (y >= 'A' && y <= 'Z' ? y + 32 : y);
@@ -139,6 +128,16 @@ RowSet SetOf(std::vector<uint64_t> ids) {
 }
 
 }  // namespace
+
+std::string UuidText(std::string_view bytes) {
+  if (bytes.size() != 16) return {};
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", static_cast<uint8_t>(bytes[i]));
+  }
+  return out;
+}
 
 std::optional<uint64_t> TableIndex::total_bytes() const {
   if (files.empty()) return std::nullopt;

@@ -31,8 +31,8 @@ Result<Transaction> ParseTransaction(std::string_view message);
 // The message of one, and where it was found.
 struct TransactionBytes {
   std::string message;
-  std::string file;               // below the table's root
-  std::optional<uint64_t> place;  // of its length, where that file is the manifest
+  std::string file;               // below the table's root; empty: in the manifest
+  std::optional<uint64_t> place;  // there: of its length
 };
 // What made a version: `source` is its manifest file. The manifest's own copy, or where that is missing or damaged the
 // file that it names. nullopt: there is neither.

@@ -1,57 +1,138 @@
-// pilum table log: one line a version.
+// pilum table log: one line a version, newest first.
 #include "pilum/cli/table/verb.h"
 #include "pilum/cli/table/verbs.h"
+#include "pilum/table/history.h"
 
 namespace pilum::cli {
 namespace {
 
 struct LogArgs : TableArgs {
-  uint64_t number = 20;
+  uint64_t number = 20;  // 0: all
 };
 
-std::string TransactionText(const Transaction& t) {
-  std::string out = t.operation;
-  for (const auto& [name, value] : t.facts) out += fmt::format("{} {}={}", out == t.operation ? ":" : ",", name, value);
-  if (auto said = t.properties.find("__lance_commit_message"); said != t.properties.end()) {
-    out += fmt::format(" \"{}\"", said->second);
+using TagsOf = std::map<uint64_t, std::vector<std::string>>;  // of one branch, by version
+
+TagsOf TagsByVersion(const std::map<std::string, TableTag>& tags, const std::string& branch) {
+  TagsOf out;
+  for (const auto& [name, tag] : tags) {
+    if (tag.branch.value_or("") == branch) out[tag.version].push_back(name);
   }
   return out;
 }
 
+Json ChangeJson(const VersionChange& c) {
+  return {{"added_fragments", c.added.size()},
+          {"added_rows", c.added_rows},
+          {"removed_fragments", c.removed.size()},
+          {"removed_rows", c.removed_rows},
+          {"deleted_rows", c.deleted_rows},
+          {"deleted_in_fragments", c.deleted_in.size()},
+          {"new_data_files", c.new_files.size()},
+          {"dropped_data_files", c.dropped_files.size()},
+          {"new_deletion_files", c.new_deletions.size()},
+          {"changed_fields", c.fields.size()},
+          {"new_indices", c.new_indices.size()},
+          {"dropped_indices", c.dropped_indices.size()},
+          {"reserved_fragment_ids", c.reserved}};
+}
+
+Json ToJson(const VersionRecord& r, const std::vector<std::string>& tags) {
+  Json j = {{"version", r.listed.name.version}, {"what", r.words}};
+  j["manifest"] = r.listed.path();
+  j["manifest_bytes"] = r.listed.size;
+  j["tags"] = tags;
+  j["damage"] = r.damage.ok() ? Json() : Json(r.damage.message());
+  if (!r.damage.ok()) return j;
+  const Manifest& m = *r.manifest;
+  j["written"] = JsonTime(m.timestamp_ns);
+  j["writer"] = m.writer;
+  j["rows"] = r.totals.rows;
+  j["deleted_rows"] = r.totals.deleted_rows;
+  j["fragments"] = r.totals.fragments;
+  j["data_files"] = r.totals.data_files;
+  j["data_bytes"] = r.totals.data_bytes;
+  j["operation"] = r.transaction ? Json(r.transaction->operation) : Json();
+  j["read_version"] = r.transaction ? Json(r.transaction->read_version) : Json();
+  j["transaction_file"] = m.transaction_file;
+  j["transaction_damage"] = r.transaction_damage.ok() ? Json() : Json(r.transaction_damage.message());
+  j["properties"] = r.transaction ? Json(r.transaction->properties) : Json::object();
+  j["change"] = r.change ? ChangeJson(*r.change) : Json();
+  j["new_bytes"] = Json();
+  if (r.brought) {
+    const BroughtBytes& b = *r.brought;
+    j["new_bytes"] = {{"total", b.total()},
+                      {"data", b.data},
+                      {"deletions", b.deletions},
+                      {"indices", b.indices},
+                      {"manifest", b.manifest},
+                      {"transaction", b.transaction},
+                      {"unknown_files", b.unknown_files}};
+  }
+  return j;
+}
+
+std::vector<GridCell> ToRow(const VersionRecord& r, const std::vector<std::string>& tags) {
+  const std::string number = fmt::format("{}", r.listed.name.version);
+  if (!r.damage.ok()) return {{number}, {"?"}, {"?"}, {"?"}, {"?"}, {"?"}, {r.words}};
+  std::string what = r.words;
+  if (!r.transaction_damage.ok()) what += " (told by its manifest: its transaction is damaged)";
+  if (!tags.empty()) what += fmt::format(" [{}]", fmt::join(tags, ", "));
+  const std::string more = r.brought && r.brought->unknown_files > 0 ? "+" : "";
+  return {{number},
+          {TimeText(r.manifest->timestamp_ns)},
+          {Thousands(r.totals.rows)},
+          {Thousands(r.totals.data_files)},
+          {r.brought ? HumanBytes(r.brought->total()) + more : "?"},
+          {r.manifest->writer.empty() ? "?" : r.manifest->writer},
+          {what}};
+}
+
 Result<int> Log(const LogArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto opened, OpenFor(args));
-  ReadContext& ctx = opened.ctx();
-  PILUM_ASSIGN_OR_RETURN(auto versions, opened.table->Versions(ctx));
-  Grid grid({{"version", "", true}, {"written", ""}, {"rows", "", true}, {"files", "", true}, {"what", ""}},
+  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*opened.table, opened.ctx()));
+  PILUM_ASSIGN_OR_RETURN(const auto all_tags, opened.table->Tags(opened.ctx()));
+  const TagsOf tags = TagsByVersion(all_tags, opened.table->branch());
+  const auto tags_of = [&](const VersionRecord& r) {
+    const auto at = tags.find(r.listed.name.version);
+    return at == tags.end() ? std::vector<std::string>() : at->second;
+  };
+  Json json = JsonHead(*opened.table);
+  json["versions"] = Json::array();
+  Grid grid({{"version", "", true},
+             {"written", ""},
+             {"rows", "", true},
+             {"files", "", true},
+             {"new bytes", "", true},
+             {"writer", ""},
+             {"what", ""}},
             GridStyle::ForStdout());
-  uint64_t shown = 0;
-  for (auto v = versions.rbegin(); v != versions.rend() && shown < args.number; ++v) {
-    if (v->version > opened.table->manifest().version) continue;
-    ++shown;
-    TableRef ref;
-    ref.branch = opened.table->branch();
-    ref.version = v->version;
-    PILUM_ASSIGN_OR_RETURN(auto at, Table::Open(args.table, ref, {}, ctx));
-    auto transaction = at->ReadTransaction(ctx);
-    const std::string what = !transaction.ok() ? "its transaction is damaged"
-                             : *transaction    ? TransactionText(**transaction)
-                                               : "not told";
-    PILUM_RETURN_NOT_OK(grid.Add({{fmt::format("{}", v->version)},
-                                  {TimeText(v->timestamp_ns)},
-                                  {Thousands(v->totals.rows)},
-                                  {Thousands(v->totals.data_files)},
-                                  {what}}));
+  for (uint64_t shown = 0; args.number == 0 || shown < args.number; ++shown) {
+    PILUM_ASSIGN_OR_RETURN(auto record, history->Next(opened.ctx()));
+    if (!record) break;
+    if (args.json) {
+      json["versions"].push_back(ToJson(*record, tags_of(*record)));
+    } else {
+      PILUM_RETURN_NOT_OK(grid.Add(ToRow(*record, tags_of(*record))));
+    }
+  }
+  if (args.json) {
+    json["older_versions"] = history->left();
+    return PrintJson(json);
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
+  if (history->left() > 0) {
+    PILUM_RETURN_NOT_OK(Print(fmt::format("and {}; -n 0 shows all\n", Plural(history->left(), "older version"))));
+  }
   return kExitOk;
 }
 
 }  // namespace
 
 void AddLogVerb(CLI::App* group, Action* action) {
-  auto verb = AddVerb<LogArgs>(group, "log", "One line a version, newest first: when, how many rows, what made it",
+  auto verb = AddVerb<LogArgs>(group, "log",
+                               "One line a version, newest first: when, rows, files, bytes it brought, what it did",
                                "pilum table log flights.lance -n 5", action, Log);
-  verb.command->add_option("-n", verb.args->number, "At most this many versions (default: 20)")
+  verb.command->add_option("-n", verb.args->number, "At most this many versions; 0: all (default: 20)")
       ->type_name("N")
       ->check(WholeNumber());
 }

@@ -1,5 +1,6 @@
 #include "pilum/cli/table/verb.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "pilum/table/feature_flags.h"
@@ -26,6 +27,13 @@ Result<OpenedTable> OpenFor(const TableArgs& args) {
   PILUM_ASSIGN_OR_RETURN(out.session, Session::Make(args.run));
   PILUM_ASSIGN_OR_RETURN(out.table, OpenTable(args.table, args.version, out.ctx()));
   return out;
+}
+
+Status TakeVersion(const std::string& at, VersionOptions* version) {
+  if (at.empty()) return Status::OK();
+  if (!version->version.empty()) return UsageError("{} and --version {}: give one of them", at, version->version);
+  version->version = at;
+  return Status::OK();
 }
 
 CLI::App* AddVerbCommand(CLI::App* group, const char* name, const char* help, const char* example, TableArgs* args) {

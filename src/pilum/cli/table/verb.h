@@ -37,6 +37,9 @@ struct OpenedTable {
 };
 Result<OpenedTable> OpenFor(const TableArgs& args);
 
+// A version given as an argument of its own, in the place of --version. kUsage where both are.
+Status TakeVersion(const std::string& at, VersionOptions* version);
+
 CLI::App* AddVerbCommand(CLI::App* group, const char* name, const char* help, const char* example, TableArgs* args);
 
 template <typename Args>

@@ -1,0 +1,162 @@
+#include "pilum/table/history.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <arrow/buffer.h>
+
+#include "pilum/table/change_words.h"
+
+namespace pilum {
+namespace {
+
+// A file that was read whole: what is asked of it afterwards is no request.
+class HeldFile final : public ByteSource {
+ public:
+  HeldFile(std::string name, BufferPtr bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
+  uint64_t size() const override { return static_cast<uint64_t>(bytes_->size()); }
+  const std::string& name() const override { return name_; }
+
+ protected:
+  Status ReadAt(ByteRange range, uint8_t* out, ReadContext&) const override {
+    std::memcpy(out, bytes_->data() + range.offset, range.size);
+    return Status::OK();
+  }
+  Status CountedRead(ByteRange range, uint8_t* out, ReadContext& ctx) const override { return ReadAt(range, out, ctx); }
+
+ private:
+  const std::string name_;
+  const BufferPtr bytes_;
+};
+
+bool IsDamage(const Status& st) {
+  const ErrorKind kind = KindOf(st);
+  return kind == ErrorKind::kCorrupt || kind == ErrorKind::kUnsupported || kind == ErrorKind::kNotFound;
+}
+
+// Is it the first that ever was in its table or branch? The first of a branch or clone continues those of another table.
+bool IsFirst(const Manifest& m, const std::optional<Transaction>& made_by) {
+  if (made_by && made_by->operation == "Clone") return true;
+  return m.version <= 1;
+}
+
+Result<std::map<std::string, uint64_t>> Sizes(const ReadOnlyStore& store, const std::string& folder, ReadContext& ctx) {
+  std::map<std::string, uint64_t> out;
+  PILUM_ASSIGN_OR_RETURN(auto objects, store.List(folder, ctx));
+  for (ObjectInfo& o : objects) out.emplace(std::move(o.path), o.size);
+  return out;
+}
+
+}  // namespace
+
+Result<ManifestFile> ReadManifestFile(const ReadOnlyStore& store, const ListedVersion& listed, ReadContext& ctx) {
+  ManifestFile out;
+  out.listed = listed;
+  PILUM_ASSIGN_OR_RETURN(auto file, store.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(auto bytes, file->ReadRange({0, file->size()}, ctx));
+  out.listed.size = file->size();
+  out.source = std::make_shared<HeldFile>(file->name(), std::move(bytes));
+  PILUM_ASSIGN_OR_RETURN(out.manifest, ReadManifest(*out.source, ctx));
+  if (out.manifest->version != listed.name.version) {
+    return Corrupt(
+        file->name(), "",
+        fmt::format("it is named as version {}, but says that it is {}", listed.name.version, out.manifest->version));
+  }
+  PILUM_ASSIGN_OR_RETURN(out.indices, ReadIndexSection(*out.source, *out.manifest, ctx));
+  return out;
+}
+
+Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& ctx) {
+  std::unique_ptr<History> out(new History(table));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store()));
+  const uint64_t last = table.manifest().version;
+  if ((last & kDetachedBit) != 0) {
+    out->versions_.push_back(table.listed());
+  } else {
+    for (ListedVersion& v : listed.attached) {
+      if (v.name.version <= last) out->versions_.push_back(std::move(v));
+    }
+  }
+  out->next_ = out->versions_.size();
+  PILUM_ASSIGN_OR_RETURN(out->deletions_, Sizes(table.store(), "_deletions/", ctx));
+  PILUM_ASSIGN_OR_RETURN(out->transactions_, Sizes(table.store(), "_transactions/", ctx));
+  return out;
+}
+
+// Errors that are no damage are those of the whole call.
+Result<ManifestFile> History::Read(size_t i, ReadContext& ctx) {
+  return ReadManifestFile(table_.store(), versions_[i], ctx);
+}
+
+BroughtBytes History::Brought(const VersionRecord& record) const {
+  BroughtBytes out;
+  const VersionChange& change = *record.change;
+  // Restoring refers to files that are there already; cloning, to those of another table.
+  const bool restored = record.transaction && record.transaction->operation == "Restore";
+  const auto sized = [&](uint64_t size, uint64_t* sum) { size > 0 ? * sum += size : ++out.unknown_files; };
+  for (const DataFile& f : change.new_files) {
+    if (!restored && !f.base_id) sized(f.size, &out.data);
+  }
+  for (const auto& [fragment, f] : change.new_deletions) {
+    const auto at = deletions_.find(f.Path(fragment));
+    if (!restored && !f.base_id) sized(at == deletions_.end() ? 0 : at->second, &out.deletions);
+  }
+  for (const TableIndex& i : change.new_indices) {
+    if (!restored && !i.base_id && !i.is_system()) sized(i.total_bytes().value_or(0), &out.indices);
+  }
+  out.manifest = record.manifest->file_size;
+  const auto at = transactions_.find("_transactions/" + record.manifest->transaction_file);
+  if (at != transactions_.end()) out.transaction = at->second;
+  return out;
+}
+
+Status History::Tell(const ManifestFile& file, VersionRecord* out, ReadContext& ctx) {
+  out->listed = file.listed;
+  out->manifest = file.manifest;
+  out->indices = file.indices;
+  out->totals = TotalsOf(*file.manifest);
+  auto made_by = ReadTransaction(table_.store(), *file.source, *file.manifest, ctx);
+  if (made_by.ok()) {
+    out->transaction = std::move(*made_by);
+  } else if (IsDamage(made_by.status())) {
+    out->transaction_damage = made_by.status();
+  } else {
+    return made_by.status();
+  }
+  static const Manifest kNothing{};
+  static const std::vector<TableIndex> kNoIndices;
+  const VersionFacts now{*out->manifest, out->indices};
+  if (IsFirst(*out->manifest, out->transaction)) {
+    out->change = CompareVersions({kNothing, kNoIndices}, now);
+  } else if (held_ && held_->ok() && (**held_).manifest->version + 1 == out->manifest->version) {
+    out->change = CompareVersions({*(**held_).manifest, (**held_).indices}, now);
+  }
+  if (out->change) out->brought = Brought(*out);
+  out->words = ChangeWords(*out);
+  return Status::OK();
+}
+
+Result<std::unique_ptr<VersionRecord>> History::Next(ReadContext& ctx) {
+  if (next_ == 0) return nullptr;
+  PILUM_RETURN_NOT_OK(ctx.Check());
+  auto out = std::make_unique<VersionRecord>();
+  const size_t i = next_ - 1;
+  Result<ManifestFile> file = held_ ? std::move(*held_) : Read(i, ctx);
+  held_.reset();
+  if (!file.ok() && !IsDamage(file.status())) return file.status();
+  if (i > 0) {
+    held_.emplace(Read(i - 1, ctx));
+    if (!held_->ok() && !IsDamage(held_->status())) return held_->status();
+  }
+  next_ = i;
+  if (file.ok()) {
+    PILUM_RETURN_NOT_OK(Tell(*file, out.get(), ctx));
+  } else {
+    out->listed = versions_[i];
+    out->damage = file.status();
+    out->words = "cannot be read: " + file.status().message();
+  }
+  return out;
+}
+
+}  // namespace pilum
