@@ -6,6 +6,8 @@ repeated with PILUM_INTEROP_SEED=<that seed> PILUM_INTEROP_CASES=1.
 
 import os
 import random
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -36,6 +38,22 @@ def pytest_report_header(config):
     except Exception:
         peer = "missing"
     return f"pilum {pilum.__version__} from {Path(pilum.__file__).parent}, pyarrow {pyarrow.__version__}, pylance {peer}"
+
+
+def cli_command():
+    """The `pilum` command of the tree that the module was built in, else that of the PATH."""
+    own = [ROOT / "build" / build / "pilum" for build in ("release", "dev") if (ROOT / "build" / build / "pilum").exists()]
+    command = os.environ.get("PILUM_CLI") or next(map(str, own), None) or shutil.which("pilum")
+    if command is None:
+        pytest.skip("there is no pilum command: build it, or set PILUM_CLI")
+    return command
+
+
+def cli(*args, code=0):
+    """What it prints."""
+    done = subprocess.run([cli_command(), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+    assert done.returncode == code, f"{' '.join(map(str, args))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 class Budget:

@@ -18,6 +18,11 @@ void AddTableCommands(CLI::App& app, Action* action) {
   AddFragmentsVerb(group, action);
   AddFilesVerb(group, action);
   AddColumnsVerb(group, action);
+  AddLsVerb(group, action);
+  AddSpaceVerb(group, action);
+  AddCheckVerb(group, action);
+  AddDiffVerb(group, action);
+  AddReportVerb(group, action);
 }
 
 }  // namespace pilum::cli

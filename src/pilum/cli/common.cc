@@ -187,28 +187,6 @@ Status Print(std::string_view text) {
   return Status::OK();
 }
 
-std::string Thousands(uint64_t n) {
-  std::string s = std::to_string(n);
-  for (size_t at = s.size(); at > 3;) s.insert(at -= 3, ",");
-  return s;
-}
-
-std::string HumanBytes(uint64_t n) {
-  if (n < 1000) return fmt::format("{} B", n);
-  static constexpr std::string_view kUnits[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  double v = static_cast<double>(n) / 1000;
-  size_t u = 0;
-  while (v >= 999.95 && u + 1 < std::size(kUnits)) {
-    v /= 1000;
-    ++u;
-  }
-  return fmt::format("{:.1f} {}", v, kUnits[u]);
-}
-
-std::string Plural(uint64_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", Thousands(n), noun, n == 1 ? "" : "s");
-}
-
 Result<uint64_t> ParseBytes(const std::string& text) {
   double value = 0;
   auto [rest, ec] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -13,6 +13,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/base/amounts.h"
 #include "pilum/base/context.h"
 #include "pilum/base/row_set.h"
 #include "pilum/base/status.h"
@@ -92,9 +93,6 @@ CLI::Validator Seconds();  // 0 or more
 
 Status Print(std::string_view text);  // to standard output; kCancelled when its reader is gone
 
-std::string Thousands(uint64_t n);                                         // 336,776
-std::string HumanBytes(uint64_t n);                                        // 12.3 MB (powers of 1000)
-std::string Plural(uint64_t n, std::string_view noun);                     // "1 row", "1,024 rows"
 Result<uint64_t> ParseBytes(const std::string& text);                      // 64, 100KB, 2GB, 512MiB
 Result<std::chrono::microseconds> ParseDuration(const std::string& text);  // 250ms, 2s, 10min, 24h, 7d
 

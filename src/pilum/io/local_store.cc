@@ -106,9 +106,10 @@ class LocalStore : public ObjectStore {
 
  private:
   // Neither a link nor a rename changes a file's modification time; both change this one.
-  static StoreTime ChangeTime(const struct stat& st) {
+  static StoreTime ChangeTime(const struct stat& st) { return TimeOf(st.st_ctim); }
+  static StoreTime TimeOf(const timespec& t) {
     using namespace std::chrono;
-    return StoreTime(seconds(st.st_ctim.tv_sec) + duration_cast<microseconds>(nanoseconds(st.st_ctim.tv_nsec)));
+    return StoreTime(seconds(t.tv_sec) + duration_cast<microseconds>(nanoseconds(t.tv_nsec)));
   }
 
   Result<std::vector<ObjectInfo>> ListFiles(const std::string& prefix, bool temporary, ReadContext& ctx) const {
@@ -131,7 +132,7 @@ class LocalStore : public ObjectStore {
           S_ISREG(st.st_mode) && !(temporary && IsHeld(full))) {
         std::string path = full.substr(root_.size() + 1);
         if (path.starts_with(prefix))
-          out.push_back({std::move(path), static_cast<uint64_t>(st.st_size), ChangeTime(st)});
+          out.push_back({std::move(path), static_cast<uint64_t>(st.st_size), ChangeTime(st), TimeOf(st.st_mtim)});
       }
       it.increment(ec);
       if (ec) return ErrnoStatus(folder, "cannot be listed", ec.value());

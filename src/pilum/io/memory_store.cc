@@ -61,7 +61,8 @@ class MemoryStore : public ObjectStore {
     std::vector<ObjectInfo> out;
     for (auto it = objects_.lower_bound(prefix); it != objects_.end() && it->first.starts_with(prefix); ++it) {
       if (it->first <= after || (!up_to.empty() && it->first > up_to)) continue;
-      out.push_back({it->first, static_cast<uint64_t>(it->second.bytes->size()), it->second.modified});
+      out.push_back(
+          {it->first, static_cast<uint64_t>(it->second.bytes->size()), it->second.modified, it->second.modified});
     }
     return out;
   }

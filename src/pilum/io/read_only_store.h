@@ -24,6 +24,9 @@ struct ObjectInfo {
   uint64_t size = 0;
   // When it appeared, or later (S3: Last-Modified; local: when the file's name or content last changed).
   StoreTime modified{};
+  // When its content was written, as other programs see it (S3: the same; local: the modification time, which copies and
+  // links may keep). No age is told by it but that which others go by.
+  StoreTime written{};
 };
 
 // How to reach a remote store, where the environment does not say it: name -> value (docs/guides/s3.md).

@@ -12,5 +12,10 @@ void AddTxnVerb(CLI::App* group, Action* action);
 void AddFragmentsVerb(CLI::App* group, Action* action);
 void AddFilesVerb(CLI::App* group, Action* action);
 void AddColumnsVerb(CLI::App* group, Action* action);
+void AddLsVerb(CLI::App* group, Action* action);
+void AddSpaceVerb(CLI::App* group, Action* action);
+void AddCheckVerb(CLI::App* group, Action* action);
+void AddDiffVerb(CLI::App* group, Action* action);
+void AddReportVerb(CLI::App* group, Action* action);
 
 }  // namespace pilum::cli

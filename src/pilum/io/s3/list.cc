@@ -51,6 +51,7 @@ Status AddObjects(Client& client, const XmlElement& page, const std::string& pre
                                  e.TextOf("LastModified")));
     }
     info.modified = TimeOf(modified);
+    info.written = info.modified;
     out->push_back(std::move(info));
   }
   return Status::OK();

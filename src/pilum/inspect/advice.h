@@ -1,0 +1,26 @@
+// What to do about a table, with numbers and the call that does it. Called by cli and report.cc. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pilum/inspect/space.h"
+
+namespace pilum {
+
+struct Advice {
+  std::string code;  // "clean_up": stable
+  std::string what;  // a sentence or two
+  std::string call;  // Python, pylance's names; empty where there is nothing to call
+};
+
+// `manifest` and `indices`: of the shown version.
+std::vector<Advice> Advise(const References& refs, const SpaceReport& space, const Manifest& manifest,
+                           const std::vector<TableIndex>& indices);
+
+// "older than 0 s", "all but the newest 10".
+std::string PolicyText(const CleanupPolicy& policy);
+// "ds.cleanup_old_versions(older_than=timedelta(days=7))".
+std::string PolicyCall(const CleanupPlan& plan);
+
+}  // namespace pilum
