@@ -1,4 +1,4 @@
-// What a table keeps beside its data files: manifests, transactions, deletion files, sequences of row ids.
+// What a table keeps beside its data files: manifests, transactions, deletion files, sequences of row ids. And JSON.
 #include <arrow/buffer.h>
 
 #include "pilum/io/byte_source.h"
@@ -10,6 +10,8 @@
 #include "pilum/table/transaction.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/capped_pool.h"
+#include "pilum/values/json_path.h"
+#include "pilum/values/jsonb.h"
 
 namespace pilum::fuzz {
 namespace {
@@ -65,6 +67,40 @@ int RowNumbers(const uint8_t* data, size_t size) {
   return 0;
 }
 
+// What is JSONB gives JSON, of which all may be asked.
+int Jsonb(const uint8_t* data, size_t size) {
+  std::string text;
+  if (!AppendJsonbText(View(data, size), &text).ok()) return 0;
+  if (text.size() > 6 * size + 400) std::abort();
+  JsonDoc doc;
+  if (!doc.Parse(text).ok()) std::abort();
+  auto again = JsonbOfText(text);
+  if (!again.ok()) return 0;  // two members of one name
+  std::string same;
+  if (!AppendJsonbText(*again, &same).ok()) std::abort();
+  JsonDoc other;
+  if (!other.Parse(same).ok()) std::abort();
+  return 0;
+}
+
+// A path, a zero, and a document.
+int Path(const uint8_t* data, size_t size) {
+  const std::string_view bytes = View(data, size);
+  const size_t zero = std::min(bytes.find('\0'), bytes.size());
+  auto path = JsonPath::Parse(bytes.substr(0, zero));
+  JsonDoc doc;
+  const bool json = zero < bytes.size() && doc.Parse(bytes.substr(zero + 1)).ok();
+  if (!path.ok() || !json) return 0;
+  auto places = path->Select(doc);
+  if (!places.ok()) return 0;
+  std::string out;
+  for (const uint32_t at : *places) {
+    out.clear();
+    doc.AppendCompact(at, &out);
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Target> TableTargets() {
@@ -74,7 +110,9 @@ std::vector<Target> TableTargets() {
           {"table_deletions_arrow", false, [](auto* data, size_t n) { return Deletions(data, n, Kind::kArrowArray); }},
           {"table_deletions_bitmap", false, [](auto* data, size_t n) { return Deletions(data, n, Kind::kBitmap); }},
           {"table_row_ids", false, RowNumbers<RowIdSequence>},
-          {"table_row_versions", false, RowNumbers<RowVersionSequence>}};
+          {"table_row_versions", false, RowNumbers<RowVersionSequence>},
+          {"table_jsonb", false, Jsonb},
+          {"json_path", false, Path}};
 }
 
 }  // namespace pilum::fuzz

@@ -154,6 +154,7 @@ class Walker {
     if (type.id() == arrow::Type::STRUCT) {
       PILUM_RETURN_NOT_OK(AddPacked(field, name, type));
       out_->back().is_blob_v2 = true;
+      out_->back().is_blob = type.Equals(*BlobPlaceType());
       return Status::OK();
     }
     return Unsupported("field '{}': lance-encoding:blob needs large_binary, not {}", name, field->type()->ToString());
@@ -224,6 +225,12 @@ bool IsPackedStruct(const arrow::Field& field) {
 }
 
 bool IsBlobField(const arrow::Field& field) { return HasMetadata(field, "lance-encoding:blob"); }
+
+const std::shared_ptr<arrow::DataType>& BlobPlaceType() {
+  static const std::shared_ptr<arrow::DataType> type =
+      arrow::struct_({arrow::field("position", arrow::uint64()), arrow::field("size", arrow::uint64())});
+  return type;
+}
 
 std::shared_ptr<arrow::Field> PathField(const LeafColumn& column) {
   std::shared_ptr<arrow::Field> f = column.leaf;

@@ -26,12 +26,14 @@ struct ShapeLayer {
 struct LeafColumn {
   std::vector<ShapeLayer> layers;      // outermost first; empty for a flat column. A map gives kMap then kStruct.
   std::shared_ptr<arrow::Field> leaf;  // type: primitive, (large) string/binary, FSL of primitives, dictionary,
-                                       // packed struct, empty struct, or large_binary with is_blob
-  bool is_blob = false;                // blob v1: the page layout is BlobLayout, the value large_binary
-  bool is_packed = false;              // packed struct: the whole subtree in this one column
-  bool is_blob_v2 = false;             // blob v2 descriptor struct (2.2, dataset files): packed, variable
-  std::string name;                    // dotted, for messages and accounting: "st.a", "tags.item"
-  int top_level = 0;                   // index of the top-level field
+                                       // packed struct, empty struct, or what is_blob says
+  // Blob v1: the page layout is BlobLayout, the value large_binary; or, with is_blob_v2, a struct of position and size,
+  // which says where in the file it lies.
+  bool is_blob = false;
+  bool is_packed = false;   // packed struct: the whole subtree in this one column
+  bool is_blob_v2 = false;  // a struct that describes a blob: without is_blob as 2.2 has it: packed, variable
+  std::string name;         // dotted, for messages and accounting: "st.a", "tags.item"
+  int top_level = 0;        // index of the top-level field
   // Product of the dimensions of FSL<struct> layers: page.length counts rows times this. (They never mix with lists.)
   int64_t items_per_row() const;
   int num_list_layers() const;
@@ -44,6 +46,8 @@ Result<std::vector<LeafColumn>> LeafColumnsOf(const arrow::Schema& schema);
 // Is the struct `field` packed into one column (its metadata asks: lance-encoding:packed, or legacy packed=true)?
 bool IsPackedStruct(const arrow::Field& field);
 bool IsBlobField(const arrow::Field& field);
+// struct<position: uint64, size: uint64>: where a blob v1 lies, for those who do not want its bytes.
+const std::shared_ptr<arrow::DataType>& BlobPlaceType();
 
 // The type of top-level field `column.layers[0]` (or the leaf) with every struct on the way cut down to the one child
 // that leads to the leaf. A map on the way becomes a list of its (cut down) entries struct; extension types on the way

@@ -182,7 +182,7 @@ uint64_t EstimateRowBytes(const OpenFile& file, size_t leaf, size_t page_number)
   uint64_t stored = 0;
   for (const ByteRange& b : info.buffers) stored += b.size;
   uint64_t estimate = std::max<uint64_t>(1, stored / rows);
-  if (info.layout.kind == LayoutKind::kBlob)
+  if (info.layout.kind == LayoutKind::kBlob && !column.is_blob_v2)
     return std::max(estimate, file.source->size() / rows);  // payloads lie outside
   const double values = std::max(1.0, static_cast<double>(std::max(info.layout.num_items, info.layout.num_def_values)) /
                                           static_cast<double>(rows));

@@ -1,4 +1,5 @@
 // pilum._pilum.Table: one version of a Lance table. The Python classes over it are in pilum/dataset.py.
+#include <arrow/buffer.h>
 #include <arrow/type.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -88,6 +89,30 @@ nb::object ToPython(const std::optional<Transaction>& t) {
   return out;
 }
 
+class PyBlob {
+ public:
+  explicit PyBlob(std::shared_ptr<const Blob> blob) : blob_(std::move(blob)) {}
+  uint64_t size() const { return blob_->size(); }
+  nb::bytes Read(uint64_t offset, uint64_t size) const {
+    return ToBytes(*Run([&](ReadContext& ctx) { return blob_->Read({offset, size}, ctx); }));
+  }
+  nb::list ReadMany(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) const {
+    std::vector<ByteRange> wanted;
+    for (const auto& [offset, size] : ranges) wanted.push_back({offset, size});
+    nb::list out;
+    for (const BufferPtr& b : Run([&](ReadContext& ctx) { return blob_->ReadMany(wanted, ctx); })) {
+      out.append(ToBytes(*b));
+    }
+    return out;
+  }
+
+ private:
+  static nb::bytes ToBytes(const arrow::Buffer& b) {
+    return nb::bytes(b.size() > 0 ? static_cast<const void*>(b.data()) : "", static_cast<size_t>(b.size()));
+  }
+  std::shared_ptr<const Blob> blob_;
+};
+
 class PyTable {
  public:
   static std::shared_ptr<PyTable> Open(const std::string& uri, const std::string& branch,
@@ -108,8 +133,20 @@ class PyTable {
     return Run([&](ReadContext& ctx) { return table_->CountRows(ctx); });
   }
 
-  nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments) const {
-    return python::ToPython(Run([&](ReadContext& ctx) { return table_->OpenSnapshot(fragments, ctx); }));
+  nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments, bool blob_bytes) const {
+    const BlobHandling blobs = blob_bytes ? BlobHandling::kBytes : BlobHandling::kDescriptions;
+    return python::ToPython(Run([&](ReadContext& ctx) { return table_->OpenSnapshot(fragments, ctx, blobs); }));
+  }
+  // A list of (row address, Blob or None).
+  nb::list TakeBlobs(const std::string& column, RowSelector selector, nb::handle rows) const {
+    const std::vector<uint64_t> numbers = RowsFromPython(rows);
+    const FieldPath path = ResolveColumn(*table_->schema(), column);
+    nb::list out;
+    for (const TakenBlob& taken :
+         Run([&](ReadContext& ctx) { return table_->TakeBlobs(path, selector, numbers, ctx); })) {
+      out.append(nb::make_tuple(taken.address, taken.blob ? nb::cast(PyBlob(taken.blob)) : nb::none()));
+    }
+    return out;
   }
 
   nb::dict Manifest() const {
@@ -213,6 +250,14 @@ class PyTable {
 }  // namespace
 
 void BindTable(nb::module_& m) {
+  nb::enum_<RowSelector>(m, "RowSelector")
+      .value("INDICES", RowSelector::kNumbers)
+      .value("IDS", RowSelector::kIds)
+      .value("ADDRESSES", RowSelector::kAddresses);
+  nb::class_<PyBlob>(m, "Blob", "The bytes of one value, read as they are asked for; immutable, thread-safe.")
+      .def_prop_ro("size", &PyBlob::size)
+      .def("read", &PyBlob::Read, nb::arg("offset"), nb::arg("size"))
+      .def("read_many", &PyBlob::ReadMany, nb::arg("ranges"));
   nb::class_<PyTable>(m, "Table", "One version of a Lance table; never changes; thread-safe.")
       .def_static("open", &PyTable::Open, nb::arg("uri"), nb::arg("branch") = "",
                   nb::arg("version").none() = nb::none(), nb::arg("tag") = "", nb::arg("as_of_ns").none() = nb::none(),
@@ -222,7 +267,8 @@ void BindTable(nb::module_& m) {
       .def_prop_ro("branch", &PyTable::branch)
       .def("latest_version", &PyTable::LatestVersion)
       .def("count_rows", &PyTable::CountRows)
-      .def("snapshot", &PyTable::OpenSnapshot, nb::arg("fragments").none() = nb::none())
+      .def("snapshot", &PyTable::OpenSnapshot, nb::arg("fragments").none() = nb::none(), nb::arg("blob_bytes") = false)
+      .def("take_blobs", &PyTable::TakeBlobs, nb::arg("column"), nb::arg("selector"), nb::arg("rows"))
       .def("manifest", &PyTable::Manifest)
       .def("fragments", &PyTable::Fragments)
       .def("versions", &PyTable::Versions)

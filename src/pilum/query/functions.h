@@ -27,6 +27,8 @@ Result<Operand> BindConcat(FunctionCall f);
 Result<Operand> BindRegexp(FunctionCall f);
 // functions_words.cc
 Result<Operand> BindWordSearch(FunctionCall f);  // contains_words contains_tokens
+// functions_json.cc
+Result<Operand> BindJsonFunction(FunctionCall f);  // json_…
 // functions_number.cc
 Result<Operand> BindRounding(FunctionCall f);  // abs round floor ceil
 // functions_list.cc

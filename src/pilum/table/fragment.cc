@@ -1,5 +1,7 @@
 #include "pilum/table/fragment.h"
 
+#include <set>
+
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/type.h>
@@ -86,13 +88,15 @@ Result<std::shared_ptr<PhysicalFragment>> PhysicalFragment::Make(TableContext ta
   std::shared_ptr<PhysicalFragment> out(new PhysicalFragment(std::move(table), fragment));
   Status st = out->PlanFiles();
   if (!st.ok()) return WithContext(out->name_, st);
-  if (out->num_rows_ == 0) PILUM_RETURN_NOT_OK(out->CountRows(ctx));
+  if (out->num_rows_ == 0 || !out->table_.manifest->tells_row_counts()) PILUM_RETURN_NOT_OK(out->CountRows(ctx));
   return out;
 }
 
 Status PhysicalFragment::PlanFiles() {
+  std::set<int32_t> before;  // fields of the files up to here: the first that has one counts, as for pylance
   for (const DataFile& file : fragment_.files) {
-    PILUM_ASSIGN_OR_RETURN(auto view, table_.schema->ViewOf(file));
+    PILUM_ASSIGN_OR_RETURN(auto view, table_.schema->ViewOf(file, before));
+    if (fragment_.files.size() > 1) before.insert(file.fields.begin(), file.fields.end());
     if (view->schema->num_fields() > 0) files_.push_back({&file, std::move(view), nullptr, nullptr, true});
   }
   return Status::OK();
@@ -263,7 +267,7 @@ Result<std::shared_ptr<arrow::Array>> PhysicalFragment::SystemValues(SystemColum
 Result<std::shared_ptr<const Unit>> MakeFragmentUnit(TableContext table, const Fragment& fragment, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto physical, PhysicalFragment::Make(std::move(table), fragment, ctx));
   if (!fragment.deletions) return physical;
-  uint64_t deleted = fragment.deletions->num_deleted;
+  uint64_t deleted = physical->manifest().tells_row_counts() ? fragment.deletions->num_deleted : 0;
   if (deleted == 0) {
     PILUM_ASSIGN_OR_RETURN(const RowSet rows, physical->ReadDeletions(ctx));
     deleted = rows.size();

@@ -31,6 +31,7 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   static Result<std::shared_ptr<PhysicalFragment>> Make(TableContext table, const Fragment& fragment, ReadContext& ctx);
 
   const Fragment& fragment() const { return fragment_; }
+  const Manifest& manifest() const { return *table_.manifest; }
   const std::string& name() const override { return name_; }
   uint64_t num_rows() const override { return num_rows_; }
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override { return num_rows_ > 0; }

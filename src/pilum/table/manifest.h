@@ -80,6 +80,8 @@ struct Manifest {
   std::string message;  // as it was stored: a writer changes a copy of it, so that fields nobody here knows survive
 
   bool has_stable_row_ids() const;
+  // Rows of fragments and of deletion files are as it says. Lance before it named itself as the writer (0.8) counted wrong.
+  bool tells_row_counts() const { return !writer.empty(); }
 };
 
 // Reads the end of the file, and what of the manifest lies before it. kCorrupt, or kUnsupported where a reader flag is

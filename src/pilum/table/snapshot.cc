@@ -4,6 +4,8 @@
 
 #include <arrow/type.h>
 
+#include "pilum/table/given_unit.h"
+
 namespace pilum {
 namespace {
 
@@ -12,7 +14,7 @@ class TableSnapshot final : public Snapshot {
   TableSnapshot(TableContext table, std::vector<std::shared_ptr<const Unit>> units)
       : table_(std::move(table)), units_(std::move(units)) {}
   const std::string& name() const override { return table_.files->uri(); }
-  const std::shared_ptr<arrow::Schema>& schema() const override { return table_.schema->full(); }
+  const std::shared_ptr<arrow::Schema>& schema() const override { return table_.schema->given(); }
   int num_hidden() const override { return table_.schema->num_system(); }
   const std::vector<std::shared_ptr<const Unit>>& units() const override { return units_; }
   Status CheckColumn(const std::string&) const override { return Status::OK(); }  // one schema holds for all
@@ -51,6 +53,7 @@ Result<std::shared_ptr<const Snapshot>> MakeTableSnapshot(TableContext table,
   for (const Fragment* f : chosen) {
     PILUM_RETURN_NOT_OK(ctx.Check());
     PILUM_ASSIGN_OR_RETURN(auto unit, MakeFragmentUnit(table, *f, ctx));
+    if (table.schema->given() != table.schema->full()) unit = MakeGivenUnit(table, *f, std::move(unit));
     units.push_back(std::move(unit));
   }
   return std::make_shared<TableSnapshot>(std::move(table), std::move(units));

@@ -90,13 +90,18 @@ Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const T
 }
 
 Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
-                                                            ReadContext& ctx) const {
-  return MakeTableSnapshot({files_, schema_, manifest_}, fragments, ctx);
+                                                            ReadContext& ctx, BlobHandling blobs) const {
+  TableContext context{files_, schema_, manifest_};
+  if (blobs != BlobHandling::kDescriptions) {
+    PILUM_ASSIGN_OR_RETURN(context.schema, TableSchema::Make(manifest_->schema, blobs));
+  }
+  return MakeTableSnapshot(std::move(context), fragments, ctx);
 }
 
 Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
-  const auto told = [](const Fragment& f) {
-    return (f.physical_rows > 0 || f.files.empty()) && (!f.deletions || f.deletions->num_deleted > 0);
+  const auto told = [this](const Fragment& f) {
+    return manifest_->tells_row_counts() && (f.physical_rows > 0 || f.files.empty()) &&
+           (!f.deletions || f.deletions->num_deleted > 0);
   };
   if (std::all_of(manifest_->fragments.begin(), manifest_->fragments.end(), told)) return TotalsOf(*manifest_).rows;
   PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenSnapshot(std::nullopt, ctx));

@@ -17,6 +17,7 @@
 #include "pilum/table/refs.h"
 #include "pilum/table/table_files.h"
 #include "pilum/table/table_schema.h"
+#include "pilum/table/take_blobs.h"
 #include "pilum/table/transaction.h"
 
 namespace pilum {
@@ -66,7 +67,13 @@ class Table {
   Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
   // `fragments`: only those, by id.
   Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
-                                                       ReadContext& ctx) const;
+                                                       ReadContext& ctx,
+                                                       BlobHandling blobs = BlobHandling::kDescriptions) const;
+  // Blobs of a column, lazily read (take_blobs.h).
+  Result<std::vector<TakenBlob>> TakeBlobs(const FieldPath& column, RowSelector selector,
+                                           const std::vector<uint64_t>& rows, ReadContext& ctx) const {
+    return pilum::TakeBlobs({files_, schema_, manifest_}, column, selector, rows, ctx);
+  }
 
   // Of its branch, ascending, without detached ones. An unreadable one is an error that names it.
   Result<std::vector<TableVersion>> Versions(ReadContext& ctx) const;

@@ -1,5 +1,7 @@
 #include "pilum/table/table_files.h"
 
+#include "pilum/io/object_store.h"
+
 namespace pilum {
 
 Result<std::shared_ptr<const ReadOnlyStore>> TableFiles::BaseStore(const BasePath& base) const {
@@ -40,6 +42,24 @@ Result<std::shared_ptr<const ByteSource>> TableFiles::OpenDeletions(const Deleti
 Result<std::shared_ptr<const ByteSource>> TableFiles::OpenIndexFile(const TableIndex& index, const std::string& name,
                                                                     ReadContext& ctx) const {
   return Open(index.base_id, "_indices/" + index.uuid, name, ctx);
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenBeside(const DataFile& file, const std::string& name,
+                                                                 ReadContext& ctx) const {
+  const std::string stem = file.path.substr(0, file.path.rfind('.'));
+  return Open(file.base_id, "data", stem + "/" + name, ctx);
+}
+
+Result<std::shared_ptr<const ByteSource>> TableFiles::OpenExternal(const std::string& uri, uint32_t base_id,
+                                                                   ReadContext& ctx) const {
+  if (base_id == 0) return OpenFileOrObject(uri, ctx, IsRemoteUri(uri) ? options_ : StoreOptions());
+  for (const BasePath& base : bases_) {
+    if (base.id != base_id) continue;
+    PILUM_ASSIGN_OR_RETURN(auto store, BaseStore(base));
+    return store->OpenSource(uri, ctx);
+  }
+  return Corrupt(this->uri(), "manifest",
+                 fmt::format("a blob {} lies below base path {}, and there is none", uri, base_id));
 }
 
 Result<std::shared_ptr<const ByteSource>> TableFiles::OpenOwn(const std::string& path, ReadContext& ctx) const {

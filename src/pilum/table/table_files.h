@@ -29,6 +29,11 @@ class TableFiles {
   // `name`: of a file of the index.
   Result<std::shared_ptr<const ByteSource>> OpenIndexFile(const TableIndex& index, const std::string& name,
                                                           ReadContext& ctx) const;
+  // A file of the folder that belongs to a data file, beside it: its blobs.
+  Result<std::shared_ptr<const ByteSource>> OpenBeside(const DataFile& file, const std::string& name,
+                                                       ReadContext& ctx) const;
+  // A path or URI, or what lies below a base path (0: none).
+  Result<std::shared_ptr<const ByteSource>> OpenExternal(const std::string& uri, uint32_t base, ReadContext& ctx) const;
   // `path`: below the root.
   Result<std::shared_ptr<const ByteSource>> OpenOwn(const std::string& path, ReadContext& ctx) const;
 

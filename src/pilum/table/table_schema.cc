@@ -45,21 +45,6 @@ FieldIds PrunedIds(const arrow::FieldVector& whole, const FieldIds& ids, const a
 
 bool IsVersion20(const DataFile& file) { return file.major < 2 || (file.major == 2 && file.minor == 0); }
 
-// A blob of this kind lies in the file, beside it or elsewhere; the column holds where.
-std::shared_ptr<arrow::Field> AsStored(const std::shared_ptr<arrow::Field>& declared) {
-  const auto& metadata = declared->metadata();
-  if (!metadata || metadata->Get("ARROW:extension:name").ValueOr("") != "lance.blob.v2") return declared;
-  const auto fact = [](const char* name, std::shared_ptr<arrow::DataType> type) {
-    return arrow::field(name, std::move(type), false);
-  };
-  return arrow::field(
-      declared->name(),
-      arrow::struct_({fact("kind", arrow::uint8()), fact("position", arrow::uint64()), fact("size", arrow::uint64()),
-                      fact("blob_id", arrow::uint32()), fact("blob_uri", arrow::utf8())}),
-      declared->nullable(),
-      arrow::key_value_metadata({"lance-encoding:blob", "lance-encoding:packed"}, {"true", "true"}));
-}
-
 }  // namespace
 
 const char* SystemColumnName(SystemColumn column) {
@@ -71,23 +56,35 @@ const char* SystemColumnName(SystemColumn column) {
   }
 }
 
-Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& schema) {
+Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& schema, BlobHandling blobs) {
   auto out = std::make_shared<TableSchema>();
-  out->declared_ = schema.schema;
   out->ids_ = schema.ids;
   for (const WireField& f : schema.fields) out->names_.emplace(f.id, f.name);
-  arrow::FieldVector fields;
-  for (const auto& f : schema.schema->fields()) fields.push_back(AsStored(f));
-  out->stored_ = arrow::schema(fields, schema.schema->metadata());
+  arrow::FieldVector declared, stored, given;
   std::set<std::string> names;
-  for (const auto& f : fields) {
+  for (const auto& f : schema.schema->fields()) {
     if (!names.insert(f->name()).second) return Bad(fmt::format("schema: two columns are named '{}'", f->name()));
+    ColumnForms forms = FormsOf(f, blobs);
+    declared.push_back(std::move(forms.declared));
+    stored.push_back(std::move(forms.stored));
+    given.push_back(std::move(forms.given));
   }
+  const auto& metadata = schema.schema->metadata();
+  out->declared_ = arrow::schema(std::move(declared), metadata);
+  out->stored_ = arrow::schema(stored, metadata);
   for (const SystemColumn c : kSystemColumns) {
-    if (!names.contains(SystemColumnName(c))) fields.push_back(arrow::field(SystemColumnName(c), arrow::uint64()));
+    if (names.contains(SystemColumnName(c))) continue;
+    stored.push_back(arrow::field(SystemColumnName(c), arrow::uint64()));
+    given.push_back(stored.back());
   }
-  out->full_ = arrow::schema(std::move(fields), schema.schema->metadata());
+  const bool same = stored == given;
+  out->full_ = arrow::schema(std::move(stored), metadata);
+  out->given_ = same ? out->full_ : arrow::schema(std::move(given), metadata);
   PILUM_ASSIGN_OR_RETURN(out->leaves_, LeafColumnsOf(*out->full_));
+  out->given_leaves_ = out->leaves_;
+  if (!same) {
+    PILUM_ASSIGN_OR_RETURN(out->given_leaves_, LeafColumnsOf(*out->given_));
+  }
   for (const LeafColumn& leaf : out->leaves_) {
     if (leaf.top_level >= schema.schema->num_fields()) break;
     const FieldIds* at = &schema.ids.children[static_cast<size_t>(leaf.top_level)];
@@ -109,17 +106,23 @@ Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& s
 
 int TableSchema::num_system() const { return full_->num_fields() - stored_->num_fields(); }
 
-Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file) const {
-  const ViewKey key(IsVersion20(file), file.fields, file.column_indices);
+Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file,
+                                                            const std::set<int32_t>& elsewhere) const {
+  std::vector<int32_t> not_taken;
+  if (!elsewhere.empty()) {
+    std::copy_if(file.fields.begin(), file.fields.end(), std::back_inserter(not_taken),
+                 [&](int32_t id) { return elsewhere.contains(id); });
+  }
+  const ViewKey key(IsVersion20(file), file.fields, file.column_indices, std::move(not_taken));
   std::lock_guard lock(mutex_);
   auto& held = views_[key];
   if (held) return held;
-  PILUM_ASSIGN_OR_RETURN(FileView view, MakeView(file));
+  PILUM_ASSIGN_OR_RETURN(FileView view, MakeView(file, elsewhere));
   held = std::make_shared<const FileView>(std::move(view));
   return held;
 }
 
-Result<FileView> TableSchema::MakeView(const DataFile& file) const {
+Result<FileView> TableSchema::MakeView(const DataFile& file, const std::set<int32_t>& elsewhere) const {
   if (file.is_legacy() && std::any_of(file.fields.begin(), file.fields.end(), [](int32_t id) { return id < 0; })) {
     return Unsupported("data file {}: fields of a legacy file were replaced, and so its pages cannot be told",
                        file.path);
@@ -130,7 +133,7 @@ Result<FileView> TableSchema::MakeView(const DataFile& file) const {
   std::vector<FieldPath> held;
   std::set<int32_t> done;
   for (const Path& path : paths_) {
-    if (!column_of.contains(path.ids.back())) continue;
+    if (!column_of.contains(path.ids.back()) || elsewhere.contains(path.ids.back())) continue;
     held.push_back(path.path);
     for (size_t i = view.every_field ? 0 : path.ids.size() - 1; i < path.ids.size(); ++i) {
       if (!done.insert(path.ids[i]).second) continue;
@@ -145,7 +148,7 @@ Result<FileView> TableSchema::MakeView(const DataFile& file) const {
   // A column of the table that was not understood must not become NULLs.
   for (const auto& [id, column] : column_of) {
     const auto name = names_.find(id);
-    if (!file.is_legacy() && name != names_.end() && !done.contains(id)) {
+    if (!file.is_legacy() && name != names_.end() && !done.contains(id) && !elsewhere.contains(id)) {
       return Unsupported("data file {}: it holds field {} ('{}') in a way that this Pilum does not read", file.path, id,
                          name->second);
     }

@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "pilum/file/file_reader.h"
 #include "pilum/file/legacy_file.h"
+#include "pilum/table/column_forms.h"
 #include "pilum/table/manifest.h"
 
 namespace pilum {
@@ -24,19 +26,24 @@ const char* SystemColumnName(SystemColumn column);  // "_rowid"
 class TableSchema {
  public:
   // kCorrupt, or kUnsupported for a type that no Lance file holds. Errors name no file.
-  static Result<std::shared_ptr<const TableSchema>> Make(const FileSchema& schema);
+  static Result<std::shared_ptr<const TableSchema>> Make(const FileSchema& schema,
+                                                         BlobHandling blobs = BlobHandling::kDescriptions);
 
   const std::shared_ptr<arrow::Schema>& declared() const { return declared_; }
-  // What reads give: of a blob (lance.blob.v2) the descriptor of where it lies, else as declared.
+  // What data files are read as, each its part of it: of a blob a description of where it lies, of JSON its JSONB.
   const std::shared_ptr<arrow::Schema>& stored() const { return stored_; }
   const std::shared_ptr<arrow::Schema>& full() const { return full_; }  // then the system's, whose names are free
   const std::vector<LeafColumn>& leaves() const { return leaves_; }     // of full()
+  // full() as reads give it: JSON as text, blobs as asked for (column_forms.h). The same object where nothing differs.
+  const std::shared_ptr<arrow::Schema>& given() const { return given_; }
+  const std::vector<LeafColumn>& given_leaves() const { return given_leaves_; }
   int num_system() const;
 
   // What one data file holds of the table's columns; its schema may be empty. The same object for files that hold the
   // same in the same way, as those of most fragments do. kCorrupt where it cannot be so, kUnsupported where it has a
   // column of the table in a form that is not known here.
-  Result<std::shared_ptr<const FileView>> ViewOf(const DataFile& file) const;
+  // `elsewhere`: fields that are not taken from this file, though it has them.
+  Result<std::shared_ptr<const FileView>> ViewOf(const DataFile& file, const std::set<int32_t>& elsewhere = {}) const;
   // The same for a legacy file, of which `view` is the view.
   LegacyFields LegacyFieldsOf(const DataFile& file, const FileView& view) const;
 
@@ -48,14 +55,15 @@ class TableSchema {
     bool in_map = false;
   };
 
-  Result<FileView> MakeView(const DataFile& file) const;
+  Result<FileView> MakeView(const DataFile& file, const std::set<int32_t>& elsewhere) const;
 
-  std::shared_ptr<arrow::Schema> declared_, stored_, full_;
-  FieldIds ids_;  // of stored_
-  std::vector<LeafColumn> leaves_;
-  std::vector<Path> paths_;                                                      // one a leaf of stored_
-  std::map<int32_t, std::string> names_;                                         // of all field ids
-  using ViewKey = std::tuple<bool, std::vector<int32_t>, std::vector<int32_t>>;  // is 2.0, fields, columns
+  std::shared_ptr<arrow::Schema> declared_, stored_, full_, given_;
+  FieldIds ids_;  // of declared_
+  std::vector<LeafColumn> leaves_, given_leaves_;
+  std::vector<Path> paths_;               // one a leaf of stored_
+  std::map<int32_t, std::string> names_;  // of all field ids
+  // Is 2.0, fields, columns, and those of the fields that are not taken from it.
+  using ViewKey = std::tuple<bool, std::vector<int32_t>, std::vector<int32_t>, std::vector<int32_t>>;
   mutable std::mutex mutex_;
   mutable std::map<ViewKey, std::shared_ptr<const FileView>> views_;
 };

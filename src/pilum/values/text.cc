@@ -5,8 +5,6 @@
 #include "pilum/values/fold_case_data.h"
 
 namespace pilum {
-namespace {
-
 void AppendUtf8(uint32_t point, std::string* out) {
   auto trail = [&](int shift) { out->push_back(static_cast<char>(0x80 | (point >> shift & 0x3F))); };
   if (point < 0x80) {
@@ -23,8 +21,6 @@ void AppendUtf8(uint32_t point, std::string* out) {
   }
   if (point >= 0x80) trail(0);
 }
-
-}  // namespace
 
 CodePoint DecodeCodePoint(std::string_view text, size_t at) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };

@@ -17,6 +17,7 @@ struct CodePoint {
   size_t size = 0;
 };
 CodePoint DecodeCodePoint(std::string_view text, size_t at);
+void AppendUtf8(uint32_t point, std::string* out);
 int64_t CountCodePoints(std::string_view text);
 // Bytes of the code point at `at` (1 for a byte that starts none).
 size_t CodePointSize(std::string_view text, size_t at);

@@ -48,6 +48,56 @@ class BlobPage : public PageBase {
   std::unique_ptr<Page> inner_;
 };
 
+// The level at which a row without payload stops: its position, shifted.
+Result<uint16_t> LevelOf(uint64_t position, uint64_t size, const LevelPlan& plan) {
+  if (size > 0) return uint16_t{0};
+  if ((position & 0xffff) != 0 || position >> 16 > plan.max_def) {
+    return BadBytes("a blob without payload and with position {:#x}", position);
+  }
+  return static_cast<uint16_t>(position >> 16);
+}
+
+// The places, and no payload.
+class BlobPlaceRead : public PageRead {
+ public:
+  BlobPlaceRead(const BlobPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {
+    RowSet items = RowSet::FromRanges(page.ItemsOf(rows_));
+    count_ = items.size();
+    descriptors_ = page.inner().StartRead(std::move(items));
+  }
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    return page_.InPage(descriptors_->Next(std::move(fetched)));
+  }
+  Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
+
+ private:
+  Result<std::shared_ptr<arrow::Array>> DecodeAll(ReadContext& ctx) {
+    const LevelPlan& plan = page_.plan();
+    ReadContext quiet = ctx;  // the descriptors are not values of the column
+    quiet.stats = nullptr;
+    PILUM_ASSIGN_OR_RETURN(auto places, descriptors_->Decode(quiet));
+    auto leaf = places->data()->Copy();
+    Levels levels;
+    levels.count = count_;
+    PILUM_RETURN_NOT_OK(levels.def.Reserve(count_, ctx.memory_pool()));
+    const BufferPtr positions = leaf->child_data[0]->buffers[1], sizes = leaf->child_data[1]->buffers[1];
+    for (uint64_t i = 0; i < count_; ++i) {
+      PILUM_ASSIGN_OR_RETURN(levels.def.data()[i], LevelOf(LoadLE<uint64_t>(positions->data() + i * 8),
+                                                           LoadLE<uint64_t>(sizes->data() + i * 8), plan));
+    }
+    PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(plan, levels, ctx.memory_pool()));
+    leaf->type = page_.leaf_type();
+    leaf->buffers[0] = validity.bitmap;
+    leaf->null_count = validity.null_count;
+    return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), count_, ctx);
+  }
+
+  const BlobPage& page_;
+  RowSet rows_;
+  uint64_t count_ = 0;
+  std::unique_ptr<PageRead> descriptors_;
+};
+
 class BlobRead : public PageRead {
  public:
   BlobRead(const BlobPage& page, RowSet rows) : page_(page), rows_(std::move(rows)) {
@@ -104,10 +154,8 @@ class BlobRead : public PageRead {
     PILUM_RETURN_NOT_OK(out.Init(true, count_, total_, pool));
     size_t next = 0;
     for (uint64_t i = 0; i < count_; ++i) {
-      uint64_t n = size(i), why = n == 0 ? position(i) : 0, def = why >> 16;
-      if ((why & 0xffff) != 0 || def > plan.max_def)
-        return BadBytes("a blob without payload and with position {:#x}", why);
-      levels.def.data()[i] = static_cast<uint16_t>(def);
+      const uint64_t n = size(i);
+      PILUM_ASSIGN_OR_RETURN(levels.def.data()[i], LevelOf(position(i), n, plan));
       codec::Bytes payload;
       if (n > 0) {
         if (next >= payloads_.size() || static_cast<uint64_t>(payloads_[next]->size()) != n)
@@ -132,6 +180,7 @@ class BlobRead : public PageRead {
 };
 
 std::unique_ptr<PageRead> BlobPage::StartRead(RowSet rows) const {
+  if (c_.column->is_blob_v2) return std::make_unique<BlobPlaceRead>(*this, std::move(rows));
   return std::make_unique<BlobRead>(*this, std::move(rows));
 }
 

@@ -71,7 +71,8 @@ struct NodeContext {
 Result<NodePtr> MakeNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n,
                          const std::shared_ptr<arrow::DataType>& type);
 // (position, size) rows and the payloads they point at.
-Result<NodePtr> MakeBlobNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n);
+// `places`: struct<position, size> in place of the payloads.
+Result<NodePtr> MakeBlobNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n, bool places);
 // Fixed-width values (flat or bit-packed, without nulls) of `bits` bits; 0: 8, 16, 32 or 64, whichever is stored.
 Result<NodePtr> MakeFixedNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n, uint64_t bits);
 // Row-major rows of `type`, a struct of fixed-width fields.

@@ -242,18 +242,47 @@ class BlobRead : public ArrayRead {
   std::vector<BufferPtr> payloads_;
 };
 
+// The places alone. A NULL is one of position 1 and no size.
+class BlobPlaceRead : public ArrayRead {
+ public:
+  explicit BlobPlaceRead(std::unique_ptr<ArrayRead> descriptors) : descriptors_(std::move(descriptors)) {}
+  Result<std::vector<ByteRange>> Next(std::vector<BufferPtr> fetched) override {
+    return descriptors_->Next(std::move(fetched));
+  }
+  Result<Values> Finish(const Work& work) override {
+    PILUM_ASSIGN_OR_RETURN(Values v, descriptors_->Finish(work));
+    if (v.all_null || v.validity.bitmap) return v;
+    PILUM_ASSIGN_OR_RETURN(auto positions, ToUint64(v.block.children[0]));
+    PILUM_ASSIGN_OR_RETURN(auto sizes, ToUint64(v.block.children[1]));
+    Extents extents;
+    extents.lengths = std::move(sizes);
+    for (size_t i = 0; i < positions.size(); ++i) {
+      extents.valid.push_back(extents.lengths[i] > 0 || positions[i] != 1);
+      extents.null_count += !extents.valid.back();
+    }
+    PILUM_ASSIGN_OR_RETURN(v.validity, extents.MakeValidity(work.pool));
+    return v;
+  }
+
+ private:
+  std::unique_ptr<ArrayRead> descriptors_;
+};
+
 class BlobNode : public ArrayNode {
  public:
-  BlobNode(NodePtr descriptors, uint64_t file_size)
-      : ArrayNode(descriptors->count()), descriptors_(std::move(descriptors)), file_size_(file_size) {}
+  BlobNode(NodePtr descriptors, uint64_t file_size, bool places)
+      : ArrayNode(descriptors->count()), descriptors_(std::move(descriptors)), file_size_(file_size), places_(places) {}
   std::unique_ptr<ArrayRead> StartRead(RowSet rows) const override {
+    if (places_) return std::make_unique<BlobPlaceRead>(descriptors_->StartRead(std::move(rows)));
     return std::make_unique<BlobRead>(descriptors_->StartRead(std::move(rows)), file_size_);
   }
-  uint64_t estimated_bytes() const override { return file_size_; }  // payloads lie outside of the page
+  // Payloads lie outside of the page.
+  uint64_t estimated_bytes() const override { return places_ ? descriptors_->estimated_bytes() : file_size_; }
 
  private:
   NodePtr descriptors_;
   uint64_t file_size_;
+  bool places_;  // not the payloads
 };
 
 }  // namespace
@@ -282,11 +311,11 @@ Result<NodePtr> MakeBinaryNode(const ArrayDesc& desc, const NodeContext& context
   return NodePtr(std::make_unique<BinaryNode>(n, std::move(layout)));
 }
 
-Result<NodePtr> MakeBlobNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n) {
+Result<NodePtr> MakeBlobNode(const ArrayDesc& desc, const NodeContext& context, uint64_t n, bool places) {
   static const std::shared_ptr<arrow::DataType> row =
       arrow::struct_({arrow::field("position", arrow::uint64(), false), arrow::field("size", arrow::uint64(), false)});
   PILUM_ASSIGN_OR_RETURN(NodePtr rows, MakeNode(desc, context, n, row));
-  return NodePtr(std::make_unique<BlobNode>(std::move(rows), context.file_size));
+  return NodePtr(std::make_unique<BlobNode>(std::move(rows), context.file_size, places));
 }
 
 }  // namespace pilum::v2_0

@@ -223,10 +223,11 @@ class Opener {
   Status OpenLeaf(const LeafColumn& leaf) {
     auto column = std::make_shared<Column>();
     PILUM_RETURN_NOT_OK(Take(leaf.name, leaf.leaf->type(), column.get()));
-    if (leaf.is_blob_v2) return Unsupported("column '{}': files of version 2.0 hold no blobs of this kind", leaf.name);
+    if (leaf.is_blob_v2 && !leaf.is_blob)
+      return Unsupported("column '{}': files of version 2.0 hold no blobs of this kind", leaf.name);
     PILUM_RETURN_NOT_OK(EachPage(column.get(), [&](const PageInfo& info, Column::Part* part) -> Status {
       PILUM_ASSIGN_OR_RETURN(part->node, leaf.is_blob
-                                             ? MakeBlobNode(*info.array, context_, info.length)
+                                             ? MakeBlobNode(*info.array, context_, info.length, leaf.is_blob_v2)
                                              : MakeNode(*info.array, context_, info.length, leaf.leaf->type()));
       return Status::OK();
     }));

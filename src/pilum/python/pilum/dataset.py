@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 import pyarrow as pa
 
 from . import _pilum
+from .blob import BlobReads
 from .errors import UnsupportedError, UsageError
 from .file import _storage, _verify
 from .store import Params, QueryResult, _params
@@ -142,6 +143,7 @@ class LanceScanner:
         with_row_id: bool = False,
         with_row_address: bool = False,
         use_scalar_index: Optional[bool] = None,
+        blob_handling: Optional[str] = None,
         fragments: Optional[Sequence["LanceFragment"]] = None,
         **others,
     ):
@@ -151,6 +153,11 @@ class LanceScanner:
         for name, rows in (("limit", limit), ("offset", offset)):
             if rows is not None and rows < 0:
                 raise UsageError(f"{name} must not be negative: {rows}")
+        if blob_handling not in (None, "all_binary", "blobs_descriptions", "all_descriptions"):
+            raise UsageError(
+                f"blob_handling is 'blobs_descriptions', 'all_descriptions' or 'all_binary', not {blob_handling!r}"
+            )
+        self._blob_bytes = blob_handling == "all_binary"
         self._dataset = dataset
         self._filter, self._limit, self._offset = filter or "", limit, offset or 0
         self._batch_size, self._use_index = batch_size, use_scalar_index is not False
@@ -163,7 +170,7 @@ class LanceScanner:
                 self._columns.append(name)
 
     def _start(self) -> QueryResult:
-        snapshot = self._dataset._snapshot(self._fragments)
+        snapshot = self._dataset._snapshot(self._fragments, self._blob_bytes)
         how = (self._dataset._allow_unstable, self._dataset._how)
         if self._exprs is None:
             return QueryResult(
@@ -212,7 +219,8 @@ class _Reads:
 
     def to_table(self, columns: Columns = None, filter: Optional[str] = None, **how) -> pa.Table:  # noqa: A002
         """Rows as a table. ``columns``: names, ``"a.b"`` for a field of a struct, or new names with expressions;
-        ``filter``, ``limit``, ``offset``, ``batch_size``, ``with_row_id``, ``with_row_address`` as in pylance."""
+        ``filter``, ``limit``, ``offset``, ``batch_size``, ``with_row_id``, ``with_row_address``, ``blob_handling``
+        (``"all_binary"`` for the bytes of blobs in place of descriptions) as in pylance."""
         return self.scanner(columns=columns, filter=filter, **how).to_table()
 
     def to_batches(self, columns: Columns = None, filter: Optional[str] = None, **how) -> Iterator[pa.RecordBatch]:  # noqa: A002
@@ -316,7 +324,7 @@ class LanceStats:
         }
 
 
-class LanceDataset(_Reads):
+class LanceDataset(_Reads, BlobReads):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -352,7 +360,7 @@ class LanceDataset(_Reads):
         self._options = _storage(self._uri, storage_options)
         self._allow_unstable, self._how = bool(allow_unstable), _verify(verify)
         self._table = self._opened(version, asof)
-        self._snapshots: Dict[Optional[Tuple[int, ...]], Any] = {}
+        self._snapshots: Dict[bool, Any] = {}
 
     def _opened(self, version: Version, asof=None):
         branch, tag = "", ""
@@ -490,13 +498,12 @@ class LanceDataset(_Reads):
     def fragment_ids(self) -> List[int]:
         return [f["id"] for f in self._table.fragments()]
 
-    def _snapshot(self, fragments: Optional[Sequence[int]] = None):
-        key = None if fragments is None else tuple(fragments)
-        snapshot = self._snapshots.get(key)
+    def _snapshot(self, fragments: Optional[Sequence[int]] = None, blob_bytes: bool = False):
+        snapshot = self._snapshots.get(blob_bytes) if fragments is None else None
         if snapshot is None:
-            snapshot = self._table.snapshot(None if fragments is None else list(fragments))
-            if key is None:  # files stay open with it
-                self._snapshots[key] = snapshot
+            snapshot = self._table.snapshot(None if fragments is None else list(fragments), blob_bytes)
+            if fragments is None:  # files stay open with it
+                self._snapshots[blob_bytes] = snapshot
         return snapshot
 
     def count_rows(self, filter: Optional[str] = None) -> int:  # noqa: A002

@@ -1,0 +1,27 @@
+// Columns that reads give in another form than files hold them: JSON as text, blobs as where they lie or as their bytes.
+// Called by table_schema.cc and take_blobs.cc. Format: docs/formats/table.md, "Blobs", "JSON".
+#pragma once
+
+#include <memory>
+
+#include <arrow/type_fwd.h>
+
+namespace pilum {
+
+enum class BlobHandling {
+  kDescriptions,  // structs that say where the bytes lie, as pylance gives them
+  kBytes,         // large_binary
+};
+
+// One field, and all below it, in each of its forms. They have the same names and places.
+struct ColumnForms {
+  std::shared_ptr<arrow::Field> declared;  // what the table's schema says to users
+  std::shared_ptr<arrow::Field> stored;    // what data files are read as
+  std::shared_ptr<arrow::Field> given;     // what reads give
+};
+ColumnForms FormsOf(const std::shared_ptr<arrow::Field>& field, BlobHandling blobs);
+
+// Is this field of the table's (declared) schema a blob of either kind?
+bool IsBlobColumn(const arrow::Field& declared);
+
+}  // namespace pilum
