@@ -46,7 +46,7 @@ bool IsFolder(const std::string& path) {
 
 Result<std::shared_ptr<const Snapshot>> OpenTableSource(const QueryArgs& args, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto table, OpenTable(args.source, args.version, ctx));
-  return table->OpenSnapshot(std::nullopt, ctx);
+  return table->OpenSnapshot({}, ctx);
 }
 
 Result<std::shared_ptr<const Snapshot>> OpenQuerySource(const QueryArgs& args, ReadContext& ctx) {

@@ -12,12 +12,14 @@
 
 namespace pilum::python {
 
-void BindFile(nanobind::module_& m);      // BatchStream, FileReader, FileWriter
-void BindStore(nanobind::module_& m);     // PartStore, Snapshot, QueryResult
-void BindTable(nanobind::module_& m);     // Table
-void BindSketches(nanobind::module_& m);  // Hll, Bloom and the other sketches
+void BindFile(nanobind::module_& m);         // BatchStream, FileReader, FileWriter
+void BindStore(nanobind::module_& m);        // PartStore, Snapshot, QueryResult
+void BindTable(nanobind::module_& m);        // Table
+void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
+void BindExpressions(nanobind::module_& m);  // expression_sql
 
-nanobind::object ToPython(std::shared_ptr<const Snapshot> snapshot);  // Snapshot
+// A Snapshot. `read`: where what its reads fetched is added up, once each is done.
+nanobind::object ToPython(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<ReadStats> read);
 
 Result<FileVersion> ParseVersion(std::string_view text);  // "2.2"
 

@@ -21,4 +21,5 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindStore(m);
   pilum::python::BindTable(m);
   pilum::python::BindSketches(m);
+  pilum::python::BindExpressions(m);
 }

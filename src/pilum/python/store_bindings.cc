@@ -1,5 +1,6 @@
 // pilum._pilum.PartStore, Snapshot and QueryResult: part stores, and reads of whatever has rows. The Python classes over them are in
 // pilum/store.py.
+#include <algorithm>
 #include <chrono>
 
 #include <arrow/api.h>
@@ -53,7 +54,23 @@ struct QueryState {
   std::stop_source stop;
   std::shared_ptr<const Snapshot> snapshot;
   std::unique_ptr<QueryResult> result;
-  std::mutex mutex;  // `result` is for one thread at a time; taken only without the GIL
+  std::mutex mutex;                // `result` is for one thread at a time; taken only without the GIL
+  std::shared_ptr<ReadStats> sum;  // of its like; may be null
+
+  ~QueryState() {
+    result.reset();
+    if (sum) Add(stats, sum.get());
+    Add(stats, &OfProcess());
+  }
+  static ReadStats& OfProcess() {
+    static auto* all = new ReadStats;
+    return *all;
+  }
+  static void Add(const ReadStats& own, ReadStats* sum) {
+    sum->opens += own.opens;
+    sum->requests += own.requests;
+    sum->bytes += own.bytes;
+  }
 };
 
 class PyQueryResult {
@@ -108,7 +125,8 @@ class PyQueryResult {
 // An immutable list of units: one state of a part store dataset, or one Lance file.
 class PySnapshot {
  public:
-  explicit PySnapshot(std::shared_ptr<const Snapshot> snapshot) : snapshot_(std::move(snapshot)) {}
+  explicit PySnapshot(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<ReadStats> read = nullptr)
+      : snapshot_(std::move(snapshot)), read_(std::move(read)) {}
 
   // Without the columns that come only where they are named.
   nb::object schema() const {
@@ -141,8 +159,10 @@ class PySnapshot {
   std::shared_ptr<PyQueryResult> Scan(const std::vector<std::string>& columns, const std::string& filter,
                                       std::optional<uint64_t> limit, uint64_t offset,
                                       std::optional<uint64_t> batch_rows, bool use_index, bool allow_unstable,
-                                      Verify verify) const {
+                                      Verify verify, nb::handle params, std::optional<uint64_t> batch_bytes) const {
+    const Params values = ParamsFromPython(params);
     QueryOptions options;
+    if (batch_bytes) options.limits.bytes = std::max<uint64_t>(*batch_bytes, 1);
     options.use_index = use_index;
     if (batch_rows) options.limits.rows = *batch_rows;
     if (options.limits.rows == 0) Raise(UsageError("batch_size must be at least 1"));
@@ -154,7 +174,7 @@ class PySnapshot {
       for (const std::string& name : columns) query.columns.push_back(ResolveColumn(*snapshot_->schema(), name));
       query.output_names = columns;
       if (!filter.empty()) {
-        PILUM_ASSIGN_OR_RETURN(query.where, BindPredicate(filter, *snapshot_->schema(), {}));
+        PILUM_ASSIGN_OR_RETURN(query.where, BindPredicate(filter, *snapshot_->schema(), values));
       }
       query.limit = limit;
       query.offset = offset;
@@ -163,11 +183,36 @@ class PySnapshot {
     return Start(bind, options, ctx, std::nullopt);
   }
 
+  // The top-level columns that a statement reads, in order of first need.
+  std::vector<std::string> ColumnsOf(const std::string& sql, nb::handle params) const {
+    const Params values = ParamsFromPython(params);
+    const BoundQuery bound = Unwrap(WithoutGil([&] { return BindQuery(sql, *snapshot_, values); }));
+    std::vector<std::string> out;
+    const auto add = [&](const FieldPath& path) {
+      if (std::find(out.begin(), out.end(), path.steps[0]) == out.end()) out.push_back(path.steps[0]);
+    };
+    std::for_each(bound.columns.begin(), bound.columns.end(), add);
+    if (bound.where) std::for_each(bound.where->columns().begin(), bound.where->columns().end(), add);
+    return out;
+  }
+
+  // What a SELECT without WHERE makes of the rows with these numbers, in this order.
+  nb::object TakeStatement(const std::string& sql, nb::handle rows, Verify verify) const {
+    const std::vector<uint64_t> numbers = RowsFromPython(rows);
+    return ToPython(Run([&](ReadContext& ctx) -> Result<std::shared_ptr<arrow::Table>> {
+      ctx.verify = verify;
+      ctx.stats = read_.get();
+      PILUM_ASSIGN_OR_RETURN(const BoundQuery bound, BindQuery(sql, *snapshot_, {}));
+      return TakeRows(*snapshot_, bound, numbers, ctx);
+    }));
+  }
+
   nb::object Take(const std::vector<std::string>& columns, nb::handle rows, bool allow_unstable, Verify verify) const {
     const std::vector<uint64_t> numbers = RowsFromPython(rows);
     return ToPython(Run([&](ReadContext& ctx) {
       ctx.verify = verify;
       ctx.allow_unstable = allow_unstable;
+      ctx.stats = read_.get();
       std::vector<FieldPath> paths;
       for (const std::string& name : columns) paths.push_back(ResolveColumn(*snapshot_->schema(), name));
       return TakeRows(*snapshot_, paths, columns, numbers, ctx);
@@ -180,6 +225,7 @@ class PySnapshot {
                                        std::optional<double> timeout) const {
     auto state = std::make_shared<QueryState>();
     state->snapshot = snapshot_;
+    state->sum = read_;
     ReadContext ctx = MakeContext(&state->stats, state->stop, timeout);
     ctx.verify = how.verify;
     ctx.allow_unstable = how.allow_unstable;
@@ -192,6 +238,7 @@ class PySnapshot {
   }
 
   std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<ReadStats> read_;  // may be null
 };
 
 class PyPartStore {
@@ -382,8 +429,8 @@ std::shared_ptr<PySnapshot> OpenFile(const std::string& path, Verify verify, con
 
 }  // namespace
 
-nb::object ToPython(std::shared_ptr<const Snapshot> snapshot) {
-  return nb::cast(std::make_shared<PySnapshot>(std::move(snapshot)));
+nb::object ToPython(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<ReadStats> read) {
+  return nb::cast(std::make_shared<PySnapshot>(std::move(snapshot), std::move(read)));
 }
 
 void BindStore(nb::module_& m) {
@@ -403,7 +450,11 @@ void BindStore(nb::module_& m) {
            nb::arg("verify") = Verify::kReads, nb::arg("allow_unstable") = false)
       .def("scan", &PySnapshot::Scan, nb::arg("columns"), nb::arg("filter") = "", nb::arg("limit").none() = nb::none(),
            nb::arg("offset") = 0, nb::arg("batch_size").none() = nb::none(), nb::arg("use_index") = true,
-           nb::arg("allow_unstable") = false, nb::arg("verify") = Verify::kReads)
+           nb::arg("allow_unstable") = false, nb::arg("verify") = Verify::kReads, nb::arg("params").none() = nb::none(),
+           nb::arg("batch_bytes").none() = nb::none())
+      .def("columns_of", &PySnapshot::ColumnsOf, nb::arg("sql"), nb::arg("params").none() = nb::none())
+      .def("take_query", &PySnapshot::TakeStatement, nb::arg("sql"), nb::arg("rows"),
+           nb::arg("verify") = Verify::kReads)
       .def("take", &PySnapshot::Take, nb::arg("columns"), nb::arg("rows"), nb::arg("allow_unstable") = false,
            nb::arg("verify") = Verify::kReads);
 
@@ -424,6 +475,13 @@ void BindStore(nb::module_& m) {
       .def("sweep", &PyPartStore::Sweep, nb::arg("grace_seconds"), nb::arg("dry_run"))
       .def("check", &PyPartStore::CheckAll);
 
+  m.def(
+      "read_totals", [] { return StatsToPython(QueryState::OfProcess()); },
+      "What all queries of this process fetched that are done.");
+  m.def(
+      "resolve_column",
+      [](nb::handle schema, const std::string& name) { return ResolveColumn(*SchemaFromPython(schema), name).steps; },
+      nb::arg("schema"), nb::arg("name"));
   m.def("open_file_snapshot", &OpenFile, nb::arg("path"), nb::arg("verify") = Verify::kReads,
         nb::arg("storage_options") = StoreOptions());
 }

@@ -1,4 +1,4 @@
-// pilum._pilum.Table: one version of a Lance table. The Python classes over it are in pilum/dataset.py.
+// pilum._pilum.Table: one version of a Lance table. The Python classes over it are in pilum/table.py.
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 #include <nanobind/nanobind.h>
@@ -133,9 +133,12 @@ class PyTable {
     return Run([&](ReadContext& ctx) { return table_->CountRows(ctx); });
   }
 
-  nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments, bool blob_bytes) const {
-    const BlobHandling blobs = blob_bytes ? BlobHandling::kBytes : BlobHandling::kDescriptions;
-    return python::ToPython(Run([&](ReadContext& ctx) { return table_->OpenSnapshot(fragments, ctx, blobs); }));
+  nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments, bool blob_bytes,
+                          bool with_deleted) const {
+    const SnapshotOptions options{fragments, blob_bytes ? BlobHandling::kBytes : BlobHandling::kDescriptions,
+                                  with_deleted};
+    auto snapshot = Run([&](ReadContext& ctx) { return table_->OpenSnapshot(options, ctx); });
+    return python::ToPython(std::move(snapshot), read_);
   }
   // A list of (row address, Blob or None).
   nb::list TakeBlobs(const std::string& column, RowSelector selector, nb::handle rows) const {
@@ -145,6 +148,21 @@ class PyTable {
     for (const TakenBlob& taken :
          Run([&](ReadContext& ctx) { return table_->TakeBlobs(path, selector, numbers, ctx); })) {
       out.append(nb::make_tuple(taken.address, taken.blob ? nb::cast(PyBlob(taken.blob)) : nb::none()));
+    }
+    return out;
+  }
+
+  // Fields as the manifest has them, parents before children.
+  nb::list Fields() const {
+    nb::list out;
+    for (const WireField& f : table_->manifest().schema.fields) {
+      nb::dict field;
+      field["id"] = f.id;
+      field["parent_id"] = f.parent_id;
+      field["name"] = f.name;
+      field["logical_type"] = f.logical_type;
+      field["nullable"] = f.nullable;
+      out.append(field);
     }
     return out;
   }
@@ -184,6 +202,10 @@ class PyTable {
     for (const Fragment& f : table_->manifest().fragments) out.append(ToPython(f));
     return out;
   }
+
+  // What all reads of its rows fetched so far; those that still run are not in it.
+  nb::dict Stats() const { return StatsToPython(*read_); }
+  nb::dict Totals() const { return ToPython(TotalsOf(table_->manifest())); }
 
   nb::list Versions() const {
     nb::list out;
@@ -245,6 +267,7 @@ class PyTable {
   }
 
   const std::shared_ptr<const Table> table_;
+  const std::shared_ptr<ReadStats> read_ = std::make_shared<ReadStats>();
 };
 
 }  // namespace
@@ -267,9 +290,13 @@ void BindTable(nb::module_& m) {
       .def_prop_ro("branch", &PyTable::branch)
       .def("latest_version", &PyTable::LatestVersion)
       .def("count_rows", &PyTable::CountRows)
-      .def("snapshot", &PyTable::OpenSnapshot, nb::arg("fragments").none() = nb::none(), nb::arg("blob_bytes") = false)
+      .def("snapshot", &PyTable::OpenSnapshot, nb::arg("fragments").none() = nb::none(), nb::arg("blob_bytes") = false,
+           nb::arg("with_deleted") = false)
+      .def_prop_ro("stats", &PyTable::Stats)
       .def("take_blobs", &PyTable::TakeBlobs, nb::arg("column"), nb::arg("selector"), nb::arg("rows"))
       .def("manifest", &PyTable::Manifest)
+      .def("fields", &PyTable::Fields)
+      .def("totals", &PyTable::Totals)
       .def("fragments", &PyTable::Fragments)
       .def("versions", &PyTable::Versions)
       .def("transaction", &PyTable::ReadTransaction)

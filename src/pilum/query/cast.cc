@@ -44,6 +44,15 @@ const std::vector<NamedType>& Types() {
       {"date", arrow::date32()},
       {"time", arrow::time64(arrow::TimeUnit::MICRO)},
       {"timestamp", arrow::timestamp(arrow::TimeUnit::MICRO)},
+      {"datetime", arrow::timestamp(arrow::TimeUnit::MICRO)},
+      {"timestamp(0)", arrow::timestamp(arrow::TimeUnit::SECOND)},
+      {"timestamp(3)", arrow::timestamp(arrow::TimeUnit::MILLI)},
+      {"timestamp(6)", arrow::timestamp(arrow::TimeUnit::MICRO)},
+      {"timestamp(9)", arrow::timestamp(arrow::TimeUnit::NANO)},
+      {"datetime(0)", arrow::timestamp(arrow::TimeUnit::SECOND)},
+      {"datetime(3)", arrow::timestamp(arrow::TimeUnit::MILLI)},
+      {"datetime(6)", arrow::timestamp(arrow::TimeUnit::MICRO)},
+      {"datetime(9)", arrow::timestamp(arrow::TimeUnit::NANO)},
       {"timestamptz", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")},
   };
   return types;
@@ -95,10 +104,10 @@ Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size
   const std::string word = name.substr(0, open);
   std::vector<std::string> names;
   for (const auto& t : Types()) {
-    names.push_back(t.name);
+    if (name == t.name) return t.type;
+    if (std::string_view(t.name).find('(') == std::string_view::npos) names.push_back(t.name);
     if (word != t.name) continue;
-    if (open != std::string::npos) return ErrorAt(pos, "the type {} takes no arguments", word);
-    return t.type;
+    if (open != std::string::npos) return ErrorAt(pos, "the type {} takes no such arguments", word);
   }
   if (word == "decimal" || word == "numeric") {
     int precision = 38, scale = 0;

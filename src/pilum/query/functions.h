@@ -34,10 +34,14 @@ Result<Operand> BindRounding(FunctionCall f);  // abs round floor ceil
 // functions_list.cc
 Result<Operand> BindArrayHas(FunctionCall f);
 Result<Operand> BindCardinality(FunctionCall f);
+// functions_element.cc
+Result<Operand> BindElement(FunctionCall f);
+Result<Operand> BindGetField(FunctionCall f);
 // functions_time.cc
 Result<Operand> BindDateTrunc(FunctionCall f);
 Result<Operand> BindDatePart(FunctionCall f);
 Result<Operand> BindToTimestamp(FunctionCall f);
+Result<Operand> BindCurrentDate(FunctionCall f);
 Result<Operand> BindArrowCast(FunctionCall f);
 
 }  // namespace pilum

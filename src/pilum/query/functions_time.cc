@@ -1,4 +1,6 @@
 // date_trunc, date_part and months on the wall clock of the column's zone; to_timestamp; arrow_cast.
+#include <chrono>
+
 #include "pilum/query/functions.h"
 #include "pilum/values/time.h"
 #include "pilum/values/value_builder.h"
@@ -192,6 +194,12 @@ Result<Operand> BindDatePart(FunctionCall f) {
   return BindTime(std::move(f), false,
                   {"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year",
                    "doy", "dow", "isodow", "epoch"});
+}
+
+// Of UTC, when the statement is bound.
+Result<Operand> BindCurrentDate(FunctionCall f) {
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch().count();
+  return ValueResult(MakeConstant(std::make_shared<arrow::Date32Scalar>(static_cast<int32_t>(today))), f.call.pos);
 }
 
 // Text is parsed as a timestamp literal is; whole numbers are seconds since 1970, so instants.

@@ -582,6 +582,44 @@ TEST(Functions, Time) {
   EXPECT_EQ(Truth(b, "to_timestamp(1704862800) = z"), "T-");
   EXPECT_EQ(Truth(b, "z = arrow_cast('2024-01-10 05:00:00', 'Timestamp(Second, Some(\"UTC\"))')"), "T-");
   EXPECT_NE(BindError(b, "date_part('hours_', z) = 1"), "");
+  EXPECT_EQ(Truth(b, "d <= current_date()"), "TT");
+  EXPECT_EQ(Truth(b, "d > current_date()"), "FF");
+}
+
+TEST(Functions, TypesWithArguments) {
+  auto t = One("t", arrow::timestamp(TimeUnit::MICRO), "[1609459200000000, 1609459200000001]");  // 2021-01-01
+  for (const char* literal : {"TIMESTAMP(6) '2021-01-01 00:00:00'", "cast('2021-01-01 00:00:00' as datetime)",
+                              "cast('2021-01-01 00:00:00' as datetime(6))", "timestamp(3) '2021-01-01'"}) {
+    EXPECT_EQ(Truth(t, fmt::format("t = {}", literal)), "TF") << literal;
+  }
+  auto d = One("d", arrow::decimal128(6, 3), R"(["12.000", "50.001"])");
+  EXPECT_EQ(Truth(d, "d = DECIMAL(5, 3) '12.000'"), "TF");
+  EXPECT_EQ(Truth(d, "d >= numeric(5,3) '50.000'"), "FT");
+  EXPECT_EQ(BindError(t, "t = TIMESTAMP(7) '2021-01-01'"), "at 5: the type timestamp takes no such arguments");
+}
+
+TEST(Functions, PartsOfNestedValues) {
+  auto item = arrow::struct_({arrow::field("x", arrow::int32()), arrow::field("odd name", arrow::utf8())});
+  auto b =
+      BatchOf({{"l", Json(arrow::list(item), R"([[{"x": 1, "odd name": "a"}, {"x": 2, "odd name": null}], [], null])")},
+               {"f", Json(arrow::fixed_size_list(arrow::int32(), 2), "[[5, 6], null, [7, null]]")},
+               {"s", Json(item, R"([{"x": 3, "odd name": "c"}, null, {"x": null, "odd name": "d"}])")}});
+  EXPECT_EQ(Truth(b, "l[1]['x'] = 1"), "T--");
+  EXPECT_EQ(Truth(b, "l[2]['x'] = 2 AND l[2]['odd name'] IS NULL"), "T--");
+  EXPECT_EQ(Truth(b, "l[-1]['x'] = 2"), "T--");
+  EXPECT_EQ(Truth(b, "l[3]['x'] = 2 OR l[0]['x'] = 1 OR l[99999999999999999999]['x'] = 1"), "---");
+  EXPECT_EQ(Truth(b, "f[2] = 6"), "T--");
+  EXPECT_EQ(Truth(b, "array_element(f, 1) > 5"), "F-T");
+  EXPECT_EQ(Truth(b, "s['x'] = 3"), "T--");
+  EXPECT_EQ(Truth(b, "get_field(s, 'odd name') = 'd'"), "F-T");
+  EXPECT_EQ(Truth(b, "(f)[1] + 1 = 6"), "T-F");
+  EXPECT_EQ(BindError(b, "s[1] = 1"), "at 1: array_element takes a list here, not struct<x: int32, odd name: string>");
+  EXPECT_EQ(Truth(b, "l['x'][1] = 1"), "T--");  // the list of the field, as l.x is
+  EXPECT_NE(BindError(b, "l[1]['y'] = 1"), "");
+  EXPECT_NE(BindError(b, "l[1 = 1"), "");
+  std::string deep = "f";
+  for (int i = 0; i < 3000; ++i) deep += "[1]";
+  EXPECT_NE(BindError(b, deep + " = 1").find("deep"), std::string::npos);
 }
 
 TEST(Functions, OthersAreAnErrorThatListsNearNames) {

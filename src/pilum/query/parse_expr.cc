@@ -231,7 +231,29 @@ Result<ExprPtr> Parser::ParsePrefix() {
     e->args.push_back(std::move(arg));
     return e;
   }
-  return ParsePrimary();
+  PILUM_ASSIGN_OR_RETURN(ExprPtr primary, ParsePrimary());
+  return ParseSubscripts(std::move(primary));
+}
+
+// x[1] is array_element(x, 1), x['name'] is get_field(x, 'name'); of a column that is a step of its path.
+Result<ExprPtr> Parser::ParseSubscripts(ExprPtr of) {
+  while (Peek().Is("[") && of->kind != Expr::Kind::kNumber && of->kind != Expr::Kind::kText) {
+    const size_t pos = Next().pos;
+    if (of->kind == Expr::Kind::kColumn && Peek().kind == Token::Kind::kText && Peek(1).Is("]")) {
+      of->parts.push_back({Next().text, true});
+      Next();
+      continue;
+    }
+    auto call = Make(Expr::Kind::kCall, pos);
+    call->args.push_back(std::move(of));
+    PILUM_ASSIGN_OR_RETURN(ExprPtr what, ParseExpr());
+    call->name = what->kind == Expr::Kind::kText ? "get_field" : "array_element";
+    call->args.push_back(std::move(what));
+    PILUM_RETURN_NOT_OK(Expect("]"));
+    if (TooTall(call.get())) return TooDeep(pos);
+    of = std::move(call);
+  }
+  return of;
 }
 
 Result<ExprPtr> Parser::ParsePrimary() {
@@ -275,6 +297,14 @@ Result<ExprPtr> Parser::ParseNamed() {
   if (t.kind == Token::Kind::kName) {
     if (IsReserved(t)) return Unexpected("an expression");
     const Token& after = Peek(1);
+    if (IsTypedText(t)) {  // TIMESTAMP(6) '…', DECIMAL(5, 2) '…'
+      auto e = Make(Expr::Kind::kCast, t.pos);
+      PILUM_ASSIGN_OR_RETURN(e->name, ParseTypeName());
+      auto text = Make(Expr::Kind::kText, Peek().pos);
+      text->text = Next().text;
+      e->args.push_back(std::move(text));
+      return e;
+    }
     for (const char* word : {"DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL"}) {
       if (!t.IsWord(word) || after.kind != Token::Kind::kText) continue;
       auto e = Make(Expr::Kind::kTyped, t.pos);
@@ -351,6 +381,13 @@ Result<ExprPtr> Parser::ParseCase(size_t pos) {
   }
   PILUM_RETURN_NOT_OK(ExpectWord("END"));
   return e;
+}
+
+// A type with arguments, then text.
+bool Parser::IsTypedText(const Token& word) const {
+  if (!(word.IsWord("TIMESTAMP") || word.IsWord("DECIMAL") || word.IsWord("NUMERIC")) || !Peek(1).Is("(")) return false;
+  const size_t close = Peek(3).Is(",") ? 5 : 3;
+  return Peek(2).kind == Token::Kind::kNumber && Peek(close).Is(")") && Peek(close + 1).kind == Token::Kind::kText;
 }
 
 Result<ExprPtr> Parser::ParseCast(const Token& word) {

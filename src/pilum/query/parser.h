@@ -30,6 +30,8 @@ class Parser {
   Result<ExprPtr> ParseNamed();
   Result<ExprPtr> ParseCall(const Token& name);
   Result<ExprPtr> ParseCase(size_t pos);
+  Result<ExprPtr> ParseSubscripts(ExprPtr of);
+  bool IsTypedText(const Token& word) const;
   Result<ExprPtr> ParseCast(const Token& word);
   Result<std::string> ParseTypeName();
   Result<ExprPtr> ParsePostfix(ExprPtr left, bool negated);

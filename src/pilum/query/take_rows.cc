@@ -11,6 +11,7 @@
 #include <arrow/type.h>
 
 #include "pilum/query/project.h"
+#include "pilum/query/select/select.h"
 #include "pilum/source/field_path.h"
 
 namespace pilum {
@@ -47,6 +48,21 @@ Result<std::shared_ptr<arrow::ChunkedArray>> InOrder(const std::shared_ptr<arrow
       auto one, chunks.empty() ? arrow::MakeEmptyArray(column->type(), pool) : arrow::Concatenate(chunks, pool));
   return std::make_shared<arrow::ChunkedArray>(std::move(one));
 }
+
+// A table as the plain query that a SELECT stands on.
+class TableResult final : public QueryResult {
+ public:
+  explicit TableResult(std::shared_ptr<arrow::Table> table) : table_(std::move(table)), reader_(*table_) {}
+  const std::shared_ptr<arrow::Schema>& schema() const override { return table_->schema(); }
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override { return reader_.Next(); }
+  const QueryCounts& counts() const override { return counts_; }
+  std::string Explain() const override { return "rows by number"; }
+
+ private:
+  const std::shared_ptr<arrow::Table> table_;
+  arrow::TableBatchReader reader_;
+  const QueryCounts counts_;
+};
 
 }  // namespace
 
@@ -90,6 +106,24 @@ Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const s
     out.push_back(std::move(taken));
   }
   return arrow::Table::Make(schema, std::move(out), static_cast<int64_t>(rows.size()));
+}
+
+Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const BoundQuery& query,
+                                               const std::vector<uint64_t>& rows, const ReadContext& ctx) {
+  if (query.where || query.limit || query.offset > 0 || (query.tail && TakesAllRows(*query.tail))) {
+    return UsageError("{}: rows by number are taken as they are: expressions over columns, and no more",
+                      snapshot.name());
+  }
+  if (query.columns.empty()) return UsageError("{}: rows by number: name at least one column", snapshot.name());
+  PILUM_ASSIGN_OR_RETURN(auto table, TakeRows(snapshot, query.columns, query.output_names, rows, ctx));
+  if (!query.tail) return table;
+  auto result = RunSelect(std::make_unique<TableResult>(std::move(table)), query.tail, {}, nullptr, {}, ctx);
+  arrow::RecordBatchVector batches;
+  while (true) {
+    PILUM_ASSIGN_OR_RETURN(auto batch, result->Next());
+    if (!batch) return arrow::Table::FromRecordBatches(result->schema(), std::move(batches));
+    batches.push_back(std::move(batch));
+  }
 }
 
 }  // namespace pilum

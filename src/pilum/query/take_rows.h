@@ -17,4 +17,8 @@ Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const s
                                                const std::vector<std::string>& names, const std::vector<uint64_t>& rows,
                                                const ReadContext& ctx);
 
+// What a bound SELECT, one without WHERE, groups, ORDER BY and LIMIT, makes of them: expressions.
+Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const BoundQuery& query,
+                                               const std::vector<uint64_t>& rows, const ReadContext& ctx);
+
 }  // namespace pilum

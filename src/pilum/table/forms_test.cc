@@ -60,7 +60,7 @@ TEST(JsonColumns, AreText) {
   const auto table = Open(Golden("scalar-json/table.lance"));
   EXPECT_EQ(*table->schema()->field(1)->type(), *arrow::utf8());
   EXPECT_EQ(table->schema()->field(1)->metadata()->Get("ARROW:extension:name").ValueOrDie(), "arrow.json");
-  const auto snapshot = table->OpenSnapshot(std::nullopt, ctx).ValueOrDie();
+  const auto snapshot = table->OpenSnapshot({}, ctx).ValueOrDie();
   const auto whole = ReadAll(*snapshot, {{{"id"}}, {{"j"}}}).ValueOrDie();
   const auto expected = Expected(Golden("scalar-json/expected-v2.arrow"));
   EXPECT_TRUE(whole->schema()->field(1)->Equals(*table->schema()->field(1), true));
@@ -166,12 +166,12 @@ class Blobs : public ::testing::TestWithParam<std::string> {};
 TEST_P(Blobs, BytesAndFiles) {
   ReadContext ctx;
   const auto table = Open(Golden(GetParam() + "/table.lance"));
-  const auto described = table->OpenSnapshot(std::nullopt, ctx).ValueOrDie();
+  const auto described = table->OpenSnapshot({}, ctx).ValueOrDie();
   EXPECT_EQ(described->schema()->GetFieldByName("blob")->type()->id(), arrow::Type::STRUCT);
   const auto rows = ReadAll(*described, {{{"blob"}}}).ValueOrDie();
   EXPECT_TRUE(rows->column(0)->Equals(Expected(Golden(GetParam() + "/expected-v1.arrow"))->GetColumnByName("blob")));
 
-  const auto bytes = table->OpenSnapshot(std::nullopt, ctx, BlobHandling::kBytes).ValueOrDie();
+  const auto bytes = table->OpenSnapshot({std::nullopt, BlobHandling::kBytes}, ctx).ValueOrDie();
   for (const uint64_t most : {1, 1 << 20}) {  // bytes a batch
     const auto read = ReadAll(*bytes, {{{"blob"}}}, {100, most}).ValueOrDie()->column(0);
     ASSERT_EQ(read->type()->id(), arrow::Type::LARGE_BINARY);
@@ -229,7 +229,7 @@ TEST(OldFaults, AreReadAsPylanceReadsThem) {
     std::vector<FieldPath> columns;
     for (const auto& field : table->schema()->field_names()) columns.push_back({{field}});
     EXPECT_EQ(table->CountRows(ctx).ValueOrDie(), static_cast<uint64_t>(expected->num_rows()));
-    const auto read = ReadAll(*table->OpenSnapshot(std::nullopt, ctx).ValueOrDie(), columns);
+    const auto read = ReadAll(*table->OpenSnapshot({}, ctx).ValueOrDie(), columns);
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     for (int i = 0; i < (*read)->num_columns(); ++i) {
       EXPECT_TRUE((*read)->column(i)->Equals(expected->GetColumnByName((*read)->field(i)->name()))) << name << i;

@@ -5,6 +5,7 @@
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/type.h>
+#include <arrow/util/bit_util.h>
 
 #include "pilum/file/projection.h"
 #include "pilum/source/field_path.h"
@@ -255,18 +256,70 @@ Result<std::shared_ptr<arrow::Array>> PhysicalFragment::SystemValues(SystemColum
     for (const RowRange& r : rows.ranges()) {
       for (uint64_t row = r.begin; row < r.end; ++row) values.push_back(RowAddress(fragment_.id, row));
     }
+  } else if (column == SystemColumn::kRowOffset) {
+    PILUM_RETURN_NOT_OK(AppendOffsets(rows, &values, ctx));
   } else if (versions.where == SequenceBytes::Where::kNone) {
     values.assign(rows.size(), kFirstVersion);
   } else {
     auto* held = column == SystemColumn::kCreatedAt ? &created_at_ : &last_updated_at_;
     PILUM_RETURN_NOT_OK(append(Lazy(held, versions, ctx)));
   }
-  return NumberArray(values, ctx.memory_pool());
+  PILUM_ASSIGN_OR_RETURN(auto array, NumberArray(values, ctx.memory_pool()));
+  if (column != SystemColumn::kRowId || !table_.with_deleted || !fragment_.deletions) return array;
+  return WithoutDeleted(std::move(array), rows, ctx);
+}
+
+Result<std::shared_ptr<const RowSet>> PhysicalFragment::Deleted(ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  if (!deleted_) {
+    PILUM_ASSIGN_OR_RETURN(RowSet read, ReadDeletions(ctx));
+    deleted_ = std::make_shared<const RowSet>(std::move(read));
+  }
+  return deleted_;
+}
+
+// How many rows of the version come before each, deleted ones not counted.
+Status PhysicalFragment::AppendOffsets(const RowSet& rows, std::vector<uint64_t>* out, ReadContext& ctx) const {
+  uint64_t before = 0;
+  for (const Fragment& f : table_.manifest->fragments) {
+    if (f.id == fragment_.id) break;
+    const uint64_t deleted = f.deletions ? f.deletions->num_deleted : 0;
+    if (!table_.manifest->tells_row_counts() || (f.physical_rows == 0 && !f.files.empty()) ||
+        (f.deletions && deleted == 0) || deleted > f.physical_rows) {
+      return Unsupported("{}: _rowoffset: the manifest does not say how many rows fragment {} has", name_, f.id);
+    }
+    before += f.physical_rows - deleted;
+  }
+  PILUM_ASSIGN_OR_RETURN(const auto deleted, Deleted(ctx));
+  auto gone = deleted->ranges().begin();
+  const auto end = deleted->ranges().end();
+  for (const RowRange& r : rows.ranges()) {
+    for (uint64_t row = r.begin; row < r.end; ++row) {
+      for (; gone != end && gone->end <= row; ++gone) before -= gone->size();
+      out->push_back(before + row - (gone != end && gone->begin < row ? row - gone->begin : 0));
+    }
+  }
+  return Status::OK();
+}
+
+// The ids of rows that are deleted are NULL.
+Result<std::shared_ptr<arrow::Array>> PhysicalFragment::WithoutDeleted(std::shared_ptr<arrow::Array> row_ids,
+                                                                       const RowSet& rows, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(const auto deleted, Deleted(ctx));
+  PILUM_ASSIGN_OR_RETURN(auto valid, arrow::AllocateEmptyBitmap(row_ids->length(), ctx.memory_pool()));
+  int64_t at = 0;
+  for (const RowRange& r : rows.ranges()) {
+    for (uint64_t row = r.begin; row < r.end; ++row, ++at) {
+      if (!deleted->Contains(row)) arrow::bit_util::SetBit(valid->mutable_data(), at);
+    }
+  }
+  const auto& data = row_ids->data();
+  return arrow::MakeArray(arrow::ArrayData::Make(data->type, data->length, {std::move(valid), data->buffers[1]}));
 }
 
 Result<std::shared_ptr<const Unit>> MakeFragmentUnit(TableContext table, const Fragment& fragment, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto physical, PhysicalFragment::Make(std::move(table), fragment, ctx));
-  if (!fragment.deletions) return physical;
+  if (!fragment.deletions || physical->with_deleted()) return physical;
   uint64_t deleted = physical->manifest().tells_row_counts() ? fragment.deletions->num_deleted : 0;
   if (deleted == 0) {
     PILUM_ASSIGN_OR_RETURN(const RowSet rows, physical->ReadDeletions(ctx));

@@ -22,6 +22,7 @@ struct TableContext {
   std::shared_ptr<const TableFiles> files;
   std::shared_ptr<const TableSchema> schema;
   std::shared_ptr<const Manifest> manifest;
+  bool with_deleted = false;  // deleted rows are read too; their _rowid is NULL
 };
 
 // All rows that are in the files, the deleted ones too: row numbers are offsets of row addresses.
@@ -32,6 +33,7 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
 
   const Fragment& fragment() const { return fragment_; }
   const Manifest& manifest() const { return *table_.manifest; }
+  bool with_deleted() const { return table_.with_deleted; }
   const std::string& name() const override { return name_; }
   uint64_t num_rows() const override { return num_rows_; }
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override { return num_rows_ > 0; }
@@ -61,6 +63,10 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   Status Open(OpenedFile* file, ReadContext& ctx) const;
   Result<std::unique_ptr<BatchStream>> ReadFile(OpenedFile* file, const std::vector<FieldPath>& columns,
                                                 const RowSet& rows, const BatchLimits& limits, ReadContext& ctx) const;
+  Result<std::shared_ptr<const RowSet>> Deleted(ReadContext& ctx) const;
+  Status AppendOffsets(const RowSet& rows, std::vector<uint64_t>* out, ReadContext& ctx) const;
+  Result<std::shared_ptr<arrow::Array>> WithoutDeleted(std::shared_ptr<arrow::Array> row_ids, const RowSet& rows,
+                                                       ReadContext& ctx) const;
   Result<std::string> ReadSequence(const SequenceBytes& bytes, ReadContext& ctx) const;
   template <typename Sequence>
   Result<std::shared_ptr<const Sequence>> Lazy(std::shared_ptr<const Sequence>* held, const SequenceBytes& bytes,
@@ -73,6 +79,7 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   mutable std::mutex mutex_;
   mutable std::vector<OpenedFile> files_;  // those that hold something; only their readers change
   mutable std::shared_ptr<const RowIdSequence> row_ids_;
+  mutable std::shared_ptr<const RowSet> deleted_;  // once they were asked for
   mutable std::shared_ptr<const RowVersionSequence> created_at_, last_updated_at_;
 };
 

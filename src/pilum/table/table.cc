@@ -89,13 +89,12 @@ Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const T
   return out;
 }
 
-Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
-                                                            ReadContext& ctx, BlobHandling blobs) const {
-  TableContext context{files_, schema_, manifest_};
-  if (blobs != BlobHandling::kDescriptions) {
-    PILUM_ASSIGN_OR_RETURN(context.schema, TableSchema::Make(manifest_->schema, blobs));
+Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const SnapshotOptions& options, ReadContext& ctx) const {
+  TableContext context{files_, schema_, manifest_, options.with_deleted};
+  if (options.blobs != BlobHandling::kDescriptions) {
+    PILUM_ASSIGN_OR_RETURN(context.schema, TableSchema::Make(manifest_->schema, options.blobs));
   }
-  return MakeTableSnapshot(std::move(context), fragments, ctx);
+  return MakeTableSnapshot(std::move(context), options.fragments, ctx);
 }
 
 Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
@@ -104,7 +103,7 @@ Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
            (!f.deletions || f.deletions->num_deleted > 0);
   };
   if (std::all_of(manifest_->fragments.begin(), manifest_->fragments.end(), told)) return TotalsOf(*manifest_).rows;
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenSnapshot(std::nullopt, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenSnapshot({}, ctx));
   uint64_t rows = 0;
   for (const auto& unit : snapshot->units()) rows += unit->num_rows();
   return rows;

@@ -44,6 +44,13 @@ struct TableVersion {
   std::shared_ptr<const Manifest> manifest;
 };
 
+// What of a version is read, and how.
+struct SnapshotOptions {
+  std::optional<std::vector<uint64_t>> fragments;  // only these, by id, in this order
+  BlobHandling blobs = BlobHandling::kDescriptions;
+  bool with_deleted = false;  // deleted rows that are still in the files too; their _rowid is NULL
+};
+
 class Table {
  public:
   // kNotFound: there is no table, no such version, tag or branch; says which there are. kCorrupt or kUnsupported: the
@@ -65,10 +72,7 @@ class Table {
   const ReadOnlyStore& main_store() const { return *main_; }
 
   Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
-  // `fragments`: only those, by id.
-  Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments,
-                                                       ReadContext& ctx,
-                                                       BlobHandling blobs = BlobHandling::kDescriptions) const;
+  Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const SnapshotOptions& options, ReadContext& ctx) const;
   // Blobs of a column, lazily read (take_blobs.h).
   Result<std::vector<TakenBlob>> TakeBlobs(const FieldPath& column, RowSelector selector,
                                            const std::vector<uint64_t>& rows, ReadContext& ctx) const {

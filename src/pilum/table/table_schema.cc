@@ -52,7 +52,8 @@ const char* SystemColumnName(SystemColumn column) {
     case SystemColumn::kRowId: return "_rowid";
     case SystemColumn::kRowAddress: return "_rowaddr";
     case SystemColumn::kCreatedAt: return "_row_created_at_version";
-    default: return "_row_last_updated_at_version";
+    case SystemColumn::kLastUpdatedAt: return "_row_last_updated_at_version";
+    default: return "_rowoffset";
   }
 }
 

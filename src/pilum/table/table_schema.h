@@ -18,9 +18,10 @@
 namespace pilum {
 
 // Columns that every table has, of uint64, not null, and that come only where they are named.
-enum class SystemColumn { kRowId, kRowAddress, kCreatedAt, kLastUpdatedAt };
+enum class SystemColumn { kRowId, kRowAddress, kCreatedAt, kLastUpdatedAt, kRowOffset };
 inline constexpr SystemColumn kSystemColumns[] = {SystemColumn::kRowId, SystemColumn::kRowAddress,
-                                                  SystemColumn::kCreatedAt, SystemColumn::kLastUpdatedAt};
+                                                  SystemColumn::kCreatedAt, SystemColumn::kLastUpdatedAt,
+                                                  SystemColumn::kRowOffset};
 const char* SystemColumnName(SystemColumn column);  // "_rowid"
 
 class TableSchema {

@@ -38,7 +38,7 @@ TableRef Version(uint64_t v) {
 Result<std::shared_ptr<arrow::Table>> ReadRows(const Table& table, const std::vector<std::string>& names,
                                                BatchLimits limits = {}) {
   ReadContext ctx;
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot(std::nullopt, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
   std::vector<FieldPath> columns;
   arrow::FieldVector fields;
   for (const auto& name : names) {

@@ -2,6 +2,7 @@
 
 - ``pilum.file``: read and write (2.0 to 2.2) single Lance files, with pylance's names.
 - ``pilum.dataset(uri)``: one version of a Lance table, to read, with pylance's names.
+- ``pilum.scan(uri)``: a table, part store or file as a polars LazyFrame.
 - ``pilum.store``: part stores, immutable parts with sidecar indexes, read by SQL.
 - ``pilum.sketch``: mergeable summaries of columns, with errors that are stated.
 - ``pilum.query``: one SQL statement over a Lance file or a part store dataset.
@@ -12,9 +13,11 @@ polars, DuckDB and others. All calls release the GIL, may be made from any threa
 Readers and stores work on both sides of a fork; half-read streams stay with the process that began them.
 """
 
+import importlib
+
 import pyarrow as _pyarrow  # noqa: F401  maps the Arrow libraries that _pilum links: one copy, one memory pool
 
-from . import errors
+from . import _pilum, errors
 from ._pilum import __version__
 from .errors import (
     CancelledError,
@@ -28,25 +31,39 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
-from . import dataset as _dataset_module  # first: the function of that name takes its place
+from . import dataset as _tables  # first: the function of that name takes its place
 from . import file, sketch, store
-from .dataset import LanceDataset, LanceFragment, LanceScanner
 from .store import QueryResult, query
 
 
-
-def dataset(uri, version=None, asof=None, *, storage_options=None, allow_unstable=False, verify=True, **others):
+def dataset(uri, version=None, asof=None, *, storage_options=None, default_scan_options=None, verify=True, **others):
     """Opens one version of a Lance table: see :class:`pilum.LanceDataset`. Settings that only tune pylance have no effect."""
-    _dataset_module._refuse({k: v for k, v in others.items() if k not in _OPEN_TUNING})
-    return LanceDataset(
-        uri, version, asof=asof, storage_options=storage_options, allow_unstable=allow_unstable, verify=verify
-    )
+    return _tables.LanceDataset(
+        uri, version, asof=asof, storage_options=storage_options, default_scan_options=default_scan_options, verify=verify,
+        **others,
+    )  # fmt: skip
 
 
-_OPEN_TUNING = {
-    "block_size", "index_cache_size", "metadata_cache_size", "index_cache_size_bytes", "metadata_cache_size_bytes",
-    "session", "commit_lock",
-}  # fmt: skip
+def iops_counter() -> int:
+    """Requests of all reads of tables and stores of this process that are done."""
+    return _pilum.read_totals()["requests"]
+
+
+def bytes_read_counter() -> int:
+    """Bytes of them."""
+    return _pilum.read_totals()["bytes"]
+
+
+_LATER = {"scan": "lazyframe", "json_to_schema": "schema", "schema_to_json": "schema"}
+
+
+def __getattr__(name):
+    if name in _tables.__all__:
+        return getattr(_tables, name)
+    if name in _LATER:
+        return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    raise AttributeError(f"module 'pilum' has no attribute {name!r}")
+
 
 __all__ = [
     "CancelledError",
@@ -64,10 +81,15 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "__version__",
+    "bytes_read_counter",
     "dataset",
     "errors",
     "file",
+    "iops_counter",
+    "json_to_schema",
     "query",
+    "scan",
+    "schema_to_json",
     "sketch",
     "store",
 ]

@@ -9,13 +9,16 @@ import datetime
 import decimal
 import os
 import time
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import pyarrow as pa
 
 from . import _pilum
 from .errors import QueryError, UsageError
 from .file import _storage, _verify
+
+if TYPE_CHECKING:
+    from .rows import Rows
 
 Params = Union[None, Sequence[Any], Mapping[str, Any]]
 
@@ -230,6 +233,13 @@ class Store:
     def schema(self) -> pa.Schema:
         """The union of the parts' schemas, by name, in order of first need. ``NotFound`` if there is no dataset yet."""
         return self._pinned().schema
+
+    def dataset(self, verify: Union[bool, str] = True) -> "Rows":
+        """The same parts as a ``pyarrow.dataset.Dataset``: ``to_table(columns, filter, limit, order_by, …)`` with the arguments
+        of a table's; DuckDB and polars read it and push columns and filters down."""
+        from .rows import SnapshotRows
+
+        return SnapshotRows(self._pinned(), self._path, _verify(verify))
 
     def num_rows(self) -> int:
         """Rows of all parts."""
