@@ -115,6 +115,7 @@ Result<int> Ls(const StoreArgs& args) {
              {"index", "", true},
              {"prune header", "", true},
              {"statistics", "", true},
+             {"words", "", true},
              {"sidecars", ""}},
             GridStyle::ForStdout());
   uint64_t rows = 0, bytes = 0, sidecars = 0;
@@ -126,10 +127,11 @@ Result<int> Ls(const StoreArgs& args) {
                                   {Thousands(p.idx_bytes)},
                                   {Thousands(p.idxh_bytes)},
                                   {Thousands(p.stats_bytes)},
+                                  {Thousands(p.terms_bytes)},
                                   {p.sidecar_state}}));
     rows += p.rows;
     bytes += p.bytes;
-    sidecars += p.idx_bytes + p.idxh_bytes + p.stats_bytes;
+    sidecars += p.sidecar_bytes();
   }
   PILUM_RETURN_NOT_OK(grid.Finish());
   PILUM_RETURN_NOT_OK(Print(fmt::format("{}, {}, {} and {} of sidecars\n", Plural(parts.size(), "part"),

@@ -57,6 +57,14 @@ std::string PartIndex::note() const {
   return note_;
 }
 
+template <typename T>
+auto PartIndex::Whole(ReadContext& ctx) const {
+  return [this, &ctx](const SectionEntry& entry) -> Result<T> {
+    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
+    return T::FromBytes(bytes, reader_->name());
+  };
+}
+
 template <typename T, typename Read>
 Result<std::shared_ptr<const T>> PartIndex::Cached(Cache<T>* cache, SectionFamily family, const FieldPath& column,
                                                    Read read) const {
@@ -102,18 +110,11 @@ Result<std::shared_ptr<const ZoneMap>> PartIndex::Zones(const FieldPath& column,
 }
 
 Result<std::shared_ptr<const BloomFilter>> PartIndex::Bloom(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&blooms_, SectionFamily::kBloom, column, [&](const SectionEntry& entry) -> Result<BloomFilter> {
-    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-    return BloomFilter::FromBytes(bytes, reader_->name());
-  });
+  return Cached(&blooms_, SectionFamily::kBloom, column, Whole<BloomFilter>(ctx));
 }
 
 Result<std::shared_ptr<const BloomFilter>> PartIndex::MemberBloom(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&member_blooms_, SectionFamily::kMemberBloom, column,
-                [&](const SectionEntry& entry) -> Result<BloomFilter> {
-                  PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-                  return BloomFilter::FromBytes(bytes, reader_->name());
-                });
+  return Cached(&member_blooms_, SectionFamily::kMemberBloom, column, Whole<BloomFilter>(ctx));
 }
 
 Result<std::shared_ptr<const InvertedIndex>> PartIndex::Inverted(SectionFamily family, const FieldPath& column,
@@ -128,24 +129,15 @@ Result<std::shared_ptr<const KeyIndex>> PartIndex::Key(const FieldPath& column, 
 }
 
 Result<std::shared_ptr<const FuseFilter>> PartIndex::Fuse(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&fuses_, SectionFamily::kFuse, column, [&](const SectionEntry& entry) -> Result<FuseFilter> {
-    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-    return FuseFilter::FromBytes(bytes, reader_->name());
-  });
+  return Cached(&fuses_, SectionFamily::kFuse, column, Whole<FuseFilter>(ctx));
 }
 
 Result<std::shared_ptr<const CuckooFilter>> PartIndex::Cuckoo(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&cuckoos_, SectionFamily::kCuckoo, column, [&](const SectionEntry& entry) -> Result<CuckooFilter> {
-    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-    return CuckooFilter::FromBytes(bytes, reader_->name());
-  });
+  return Cached(&cuckoos_, SectionFamily::kCuckoo, column, Whole<CuckooFilter>(ctx));
 }
 
 Result<std::shared_ptr<const ValueRanges>> PartIndex::Ranges(const FieldPath& column, ReadContext& ctx) const {
-  return Cached(&ranges_, SectionFamily::kRanges, column, [&](const SectionEntry& entry) -> Result<ValueRanges> {
-    PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-    return ValueRanges::FromBytes(bytes, reader_->name());
-  });
+  return Cached(&ranges_, SectionFamily::kRanges, column, Whole<ValueRanges>(ctx));
 }
 
 Result<std::shared_ptr<const InvertedIndex>> PartIndex::Trigrams(const FieldPath& column, ReadContext& ctx) const {
@@ -167,11 +159,7 @@ Result<std::shared_ptr<const InvertedIndex>> PartIndex::Pairs(const FieldPath& a
 
 Result<std::shared_ptr<const BloomFilter>> PartIndex::PairBloom(const FieldPath& a, const FieldPath& b, bool* swapped,
                                                                 ReadContext& ctx) const {
-  return CachedPair(&pair_blooms_, SectionFamily::kPairBloom, a, b, swapped,
-                    [&](const SectionEntry& entry) -> Result<BloomFilter> {
-                      PILUM_ASSIGN_OR_RETURN(const std::string bytes, reader_->ReadSection(entry, ctx));
-                      return BloomFilter::FromBytes(bytes, reader_->name());
-                    });
+  return CachedPair(&pair_blooms_, SectionFamily::kPairBloom, a, b, swapped, Whole<BloomFilter>(ctx));
 }
 
 Result<std::shared_ptr<const RowSet>> PartIndex::NullRows(const FieldPath& column, ReadContext& ctx) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <arrow/type_fwd.h>
@@ -73,6 +74,12 @@ class PartIndex {
  private:
   PartIndex(std::shared_ptr<const SidecarReader> reader, SidecarKind kind) : reader_(std::move(reader)), kind_(kind) {}
   Status Forgive(const Status& status) const;
+  // What a section answered; nullopt where it is damaged, which is noted.
+  template <typename T>
+  Result<std::optional<T>> OrUnknown(Result<std::optional<T>> answer) const;
+  // How a section is read that T is made of whole.
+  template <typename T>
+  auto Whole(ReadContext& ctx) const;
   template <typename T>
   using Cache = std::map<FieldPath, std::shared_ptr<const T>>;
   template <typename T, typename Read>

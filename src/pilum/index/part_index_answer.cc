@@ -30,6 +30,14 @@ const Value* PointOf(const Interval& i, Domain domain) {
 
 }  // namespace
 
+template <typename T>
+Result<std::optional<T>> PartIndex::OrUnknown(Result<std::optional<T>> answer) const {
+  if (answer.ok()) return answer;
+  std::lock_guard lock(mutex_);
+  PILUM_RETURN_NOT_OK(Forgive(answer.status()));
+  return std::optional<T>();
+}
+
 Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const {
   Candidates found = Candidates::Unknown(num_rows());
   if (probe.kind == Probe::Kind::kInPair) return ApplyPairs(probe, std::move(found), ctx);
@@ -120,15 +128,10 @@ Result<Candidates> PartIndex::ApplyTrigrams(const Probe& probe, Candidates found
   if (!index) return found;
   std::vector<Value> values;
   for (uint32_t gram : grams) values.push_back(Value::Int(gram));
-  auto each = index->Each(values, worth, ctx);
-  if (!each.ok()) {
-    std::lock_guard lock(mutex_);
-    PILUM_RETURN_NOT_OK(Forgive(each.status()));
-    return found;
-  }
-  if (!*each) return found;
+  PILUM_ASSIGN_OR_RETURN(const auto each, OrUnknown(index->Each(values, worth, ctx)));
+  if (!each) return found;
   RowSet blocks = RowSet::All(TrigramBuilder::BlocksOf(num_rows()));
-  for (const auto& rows : **each) {
+  for (const auto& rows : *each) {
     if (rows) blocks = blocks.Intersect(*rows);
   }
   RowSet rows;
@@ -156,15 +159,10 @@ Result<Candidates> PartIndex::ApplyWords(const Probe& probe, Candidates found, R
   for (std::string& word : cut) values.push_back(Value::Text(std::move(word)));
   PILUM_ASSIGN_OR_RETURN(auto index, Words(probe.column, ctx));
   if (!index) return found;
-  auto each = index->Each(values, worth, ctx);
-  if (!each.ok()) {
-    std::lock_guard lock(mutex_);
-    PILUM_RETURN_NOT_OK(Forgive(each.status()));
-    return found;
-  }
-  if (!*each) return found;
+  PILUM_ASSIGN_OR_RETURN(const auto each, OrUnknown(index->Each(values, worth, ctx)));
+  if (!each) return found;
   RowSet rows = RowSet::All(num_rows());
-  for (const auto& of_word : **each) {
+  for (const auto& of_word : *each) {
     exact &= of_word.has_value();
     if (of_word) rows = rows.Intersect(*of_word);
   }
@@ -184,18 +182,13 @@ Result<Candidates> PartIndex::ApplyInverted(const Probe& probe, Candidates found
   if (reader_->FetchCost(entry->offset, entry->raw_length) > unsure * kBytesPerRow) return found;
   PILUM_ASSIGN_OR_RETURN(auto index, Inverted(family, probe.column, ctx));
   if (!index) return found;
-  auto answer = index->Rows(probe.set, unsure, !elements, ctx);
-  if (!answer.ok()) {
-    std::lock_guard lock(mutex_);
-    PILUM_RETURN_NOT_OK(Forgive(answer.status()));
-    return found;
-  }
-  if (!*answer) return found;
+  PILUM_ASSIGN_OR_RETURN(auto answer, OrUnknown(index->Rows(probe.set, unsure, !elements, ctx)));
+  if (!answer) return found;
   *applied = true;
-  const RowSet rows = Told(FamilyName(static_cast<uint16_t>(family)), std::move((*answer)->rows));
+  const RowSet rows = Told(FamilyName(static_cast<uint16_t>(family)), std::move(answer->rows));
   // Rows that must be read either way, and lie far apart, are better read with those between them.
-  if (!probe.exact && !(*answer)->outside && rows.size() * 4 > unsure) return found;
-  if (!(*answer)->outside) {
+  if (!probe.exact && !answer->outside && rows.size() * 4 > unsure) return found;
+  if (!answer->outside) {
     found.possible = found.possible.Intersect(rows.Union(found.certain));
     if (probe.exact) found.certain = found.certain.Union(found.possible);
     return found;
@@ -246,13 +239,9 @@ Result<Candidates> PartIndex::ApplyPairs(const Probe& probe, Candidates found, R
   }
   PILUM_ASSIGN_OR_RETURN(const auto index, Pairs(probe.column, probe.second, &unused, ctx));
   if (!index) return found;
-  auto answer = index->Rows(ValueSet::Points(std::move(keys)), num_rows(), false, ctx);
-  if (!answer.ok()) {
-    std::lock_guard lock(mutex_);
-    PILUM_RETURN_NOT_OK(Forgive(answer.status()));
-    return found;
-  }
-  if (*answer) found.possible = found.certain = Told("pairs", std::move((*answer)->rows));
+  PILUM_ASSIGN_OR_RETURN(auto answer,
+                         OrUnknown(index->Rows(ValueSet::Points(std::move(keys)), num_rows(), false, ctx)));
+  if (answer) found.possible = found.certain = Told("pairs", std::move(answer->rows));
   return found;
 }
 
@@ -272,15 +261,10 @@ Result<Candidates> PartIndex::ApplyKey(const Probe& probe, const ZoneMap& zones,
   }
   PILUM_ASSIGN_OR_RETURN(auto key, Key(probe.column, ctx));
   if (!key) return found;
-  auto rows = key->Rows(std::move(hashes), unsure, ctx);
-  if (!rows.ok()) {
-    std::lock_guard lock(mutex_);
-    PILUM_RETURN_NOT_OK(Forgive(rows.status()));
-    return found;
-  }
-  if (!*rows) return found;
+  PILUM_ASSIGN_OR_RETURN(auto rows, OrUnknown(key->Rows(std::move(hashes), unsure, ctx)));
+  if (!rows) return found;
   *applied = true;
-  found.possible = found.possible.Intersect(Told("key", std::move(**rows)).Union(found.certain));
+  found.possible = found.possible.Intersect(Told("key", std::move(*rows)).Union(found.certain));
   return found;
 }
 

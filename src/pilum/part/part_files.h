@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pilum/index/sidecar.h"
@@ -29,6 +30,12 @@ struct PartFile {
   std::optional<uint64_t> plan() const;
 };
 
+// What the names of a part's sidecars end in, after the part's.
+struct SidecarSuffix {
+  static constexpr std::string_view kIndex = ".lance.idx", kHeader = ".lance.idxh", kStats = ".lance.stats",
+                                    kTerms = ".lance.terms";
+};
+
 // A dataset's place in a store: all paths start with `prefix` (empty, or ending in '/').
 struct DatasetFiles {
   std::shared_ptr<ObjectStore> store;
@@ -50,10 +57,10 @@ struct DatasetFiles {
   std::string MergedPath(const std::string& name) const { return prefix + "merged/" + name + ".lance"; }
   std::string PlanPath(uint64_t number) const { return prefix + fmt::format("plans/{:08}", number); }
   std::string BundlePath(const std::string& name) const { return prefix + "bundles/" + name + ".bundle"; }
-  std::string IndexPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idx"; }
-  std::string StatsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.stats"; }
-  std::string TermsPath(const std::string& name) const { return prefix + "side/" + name + ".lance.terms"; }
-  std::string HeaderPath(const std::string& name) const { return prefix + "side/" + name + ".lance.idxh"; }
+  std::string IndexPath(const std::string& name) const { return SidePath(name, SidecarSuffix::kIndex); }
+  std::string StatsPath(const std::string& name) const { return SidePath(name, SidecarSuffix::kStats); }
+  std::string TermsPath(const std::string& name) const { return SidePath(name, SidecarSuffix::kTerms); }
+  std::string HeaderPath(const std::string& name) const { return SidePath(name, SidecarSuffix::kHeader); }
   // Every part of parts/ and merged/, hidden or not, ordered by name. A name that is in both is listed once. parts/ is
   // listed first: what sweep takes from it meanwhile has its merged part in the second listing (docs/adr/0015-plans.md).
   Result<std::vector<PartFile>> ListParts(ReadContext& ctx) const;
@@ -72,6 +79,11 @@ struct DatasetFiles {
   // them is the last.
   std::array<Sidecar, 4> Sidecars(const std::string& name) const;
   Status NoDataset() const;  // kNotFound: what an empty listing means
+
+ private:
+  std::string SidePath(const std::string& name, std::string_view suffix) const {
+    return fmt::format("{}side/{}{}", prefix, name, suffix);
+  }
 };
 
 // 64 lower-case hex digits?

@@ -120,10 +120,11 @@ class PartStoreImpl final : public PartStore {
     std::vector<PartSummary> out;
     for (const LoadedPart& part : parts) {
       PartSummary s{part.file.name, part.counted_rows(), part.file.size};
-      const std::string index = files_.IndexPath(s.name), header = files_.HeaderPath(s.name);
-      if (auto it = sizes.find(index); it != sizes.end()) s.idx_bytes = it->second;
-      if (auto it = sizes.find(header); it != sizes.end()) s.idxh_bytes = it->second;
-      if (auto it = sizes.find(files_.StatsPath(s.name)); it != sizes.end()) s.stats_bytes = it->second;
+      const std::string index = files_.IndexPath(s.name);
+      s.idx_bytes = sizes[index];
+      s.idxh_bytes = sizes[files_.HeaderPath(s.name)];
+      s.stats_bytes = sizes[files_.StatsPath(s.name)];
+      s.terms_bytes = sizes[files_.TermsPath(s.name)];
       s.merged = part.file.merged;
       if (s.idx_bytes == 0 && s.idxh_bytes == 0) {
         s.sidecar_state = "missing";

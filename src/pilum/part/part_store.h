@@ -39,9 +39,10 @@ struct PutResult {
 
 struct PartSummary {
   std::string name;  // of the file, without ".lance": 64 hex digits unless somebody dropped it in
-  uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0, stats_bytes = 0;
+  uint64_t rows = 0, bytes = 0, idx_bytes = 0, idxh_bytes = 0, stats_bytes = 0, terms_bytes = 0;
   bool merged = false;
   std::string sidecar_state;  // "ok", "missing", or what is wrong
+  uint64_t sidecar_bytes() const { return idx_bytes + idxh_bytes + stats_bytes + terms_bytes; }
 };
 
 // Bytes of one object of a part that are of one column and family. Those of an object add up to its size.

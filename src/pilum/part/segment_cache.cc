@@ -116,7 +116,7 @@ class SegmentCache final : public MaintainedCache {
     PILUM_ASSIGN_OR_RETURN(auto listed, ListUniform(*files.store, files.prefix + "side/", ctx));
     std::map<std::string, StoreTime> out;
     for (ObjectInfo& info : listed) {
-      if (info.path.ends_with(".lance.terms")) out.emplace(std::move(info.path), info.modified);
+      if (info.path.ends_with(SidecarSuffix::kTerms)) out.emplace(std::move(info.path), info.modified);
     }
     return out;
   }

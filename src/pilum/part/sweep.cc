@@ -13,7 +13,8 @@ namespace {
 
 // "NAME.lance.idx" and its like: NAME; empty for what is no sidecar.
 std::string PartOfSidecar(std::string_view file) {
-  for (const std::string_view suffix : {".lance.idx", ".lance.idxh", ".lance.stats", ".lance.vidx", ".lance.terms"}) {
+  for (const std::string_view suffix : {SidecarSuffix::kIndex, SidecarSuffix::kHeader, SidecarSuffix::kStats,
+                                        SidecarSuffix::kTerms, std::string_view(".lance.vidx")}) {
     if (file.size() > suffix.size() && file.ends_with(suffix))
       return std::string(file.substr(0, file.size() - suffix.size()));
   }

@@ -25,7 +25,7 @@ std::vector<FieldPath> WordColumns(const PartIndex& terms) {
 
 Result<std::vector<ListedSegment>> ListSegments(const DatasetFiles& files, ReadContext& ctx) {
   const auto open = [&](const ObjectInfo& info) -> Result<std::shared_ptr<const WordSegment>> {
-    PILUM_ASSIGN_OR_RETURN(auto source, files.store->OpenSource(info.path, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto source, files.OpenContent(info.path, info.size, ctx));
     return WordSegment::Open(std::move(source), ctx);
   };
   const auto wanted = [](const std::string& path) { return path.ends_with(kSuffix); };

@@ -295,6 +295,7 @@ class PyPartStore {
       entry["idx_bytes"] = part.idx_bytes;
       entry["idxh_bytes"] = part.idxh_bytes;
       entry["stats_bytes"] = part.stats_bytes;
+      entry["terms_bytes"] = part.terms_bytes;
       entry["merged"] = part.merged;
       entry["sidecar_state"] = part.sidecar_state;
       out.append(entry);

@@ -122,6 +122,7 @@ class PartInfo(NamedTuple):
     idx_bytes: int
     idxh_bytes: int
     stats_bytes: int
+    terms_bytes: int
     merged: bool
     sidecar_state: str
 
