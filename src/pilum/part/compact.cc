@@ -1,12 +1,18 @@
 #include "pilum/part/compact.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <tuple>
 
 #include <arrow/type.h>
 
+#include "pilum/part/dataset_file.h"
 #include "pilum/part/plan_book.h"
+#include "pilum/part/put_order.h"
+#include "pilum/part/sort_key.h"
 #include "pilum/part/union_schema.h"
+#include "pilum/source/field_path.h"
 
 namespace pilum {
 namespace {
@@ -19,13 +25,85 @@ bool CanWrite(const std::shared_ptr<arrow::Schema>& schema) {
   return FileWriter::Make(MakeMemorySink("", &bytes), schema, {}).ok();
 }
 
+using Group = std::vector<const LoadedPart*>;
+
+// A part and the days of its rows.
+struct Dated {
+  const LoadedPart* part = nullptr;
+  int64_t first = 0, last = 0;
+};
+
+// Which parts become one: up to the targets. A part joins only if the others have as many rows together: so a row is written
+// again at most about log2(target) times, however often compaction runs.
+class Grouping {
+ public:
+  explicit Grouping(const CompactOptions& options) : options_(options) {}
+
+  void AddBySize(Group parts) {
+    SortByRows(&parts);
+    for (const LoadedPart* part : parts) Add(part);
+    Close();
+  }
+
+  // As put does: a group ends with a day, at the first one after half of a target.
+  void AddByDays(std::vector<Dated> parts) {
+    std::stable_sort(parts.begin(), parts.end(), [](const Dated& a, const Dated& b) {
+      return std::tuple(a.first, a.last, a.part->num_rows) < std::tuple(b.first, b.last, b.part->num_rows);
+    });
+    int64_t last = std::numeric_limits<int64_t>::min();
+    for (const Dated& dated : parts) {
+      if (dated.first > last && HalfFull()) Close();
+      Add(dated.part);
+      last = std::max(last, dated.last);
+    }
+    Close();
+  }
+
+  std::vector<Group> Take() { return std::move(groups_); }
+
+ private:
+  static void SortByRows(Group* parts) {
+    std::stable_sort(parts->begin(), parts->end(),
+                     [](const LoadedPart* a, const LoadedPart* b) { return a->num_rows < b->num_rows; });
+  }
+  bool HalfFull() const {
+    return (options_.target_rows > 0 && rows_ * 2 >= options_.target_rows) || bytes_ >= options_.target_bytes / 2;
+  }
+  void Add(const LoadedPart* part) {
+    const bool fits = (options_.target_rows == 0 || rows_ + part->num_rows <= options_.target_rows) &&
+                      bytes_ + part->file.size <= options_.target_bytes && group_.size() < kMostInputs;
+    if (!fits) Close();
+    group_.push_back(part);
+    rows_ += part->num_rows;
+    bytes_ += part->file.size;
+  }
+  void Close() {
+    SortByRows(&group_);
+    while (!options_.all && group_.size() > 1 && group_.back()->num_rows > rows_ - group_.back()->num_rows) {
+      rows_ -= group_.back()->num_rows;
+      group_.pop_back();
+    }
+    std::sort(group_.begin(), group_.end(),
+              [](const LoadedPart* a, const LoadedPart* b) { return a->file.name < b->file.name; });
+    if (group_.size() > 1) groups_.push_back(std::move(group_));
+    group_ = {};
+    rows_ = bytes_ = 0;
+  }
+
+  const CompactOptions& options_;
+  std::vector<Group> groups_;
+  Group group_;
+  uint64_t rows_ = 0, bytes_ = 0;
+};
+
 class Compactor {
  public:
   Compactor(const DatasetFiles& files, const CompactOptions& options, ReadContext& ctx)
-      : options_(options), book_(files, ctx) {}
+      : files_(files), options_(options), ctx_(ctx), book_(files, ctx) {}
 
   Result<CompactResult> Run() {
     PILUM_RETURN_NOT_OK(book_.Look());
+    PILUM_ASSIGN_OR_RETURN(spec_, ReadDatasetSpec(files_, ctx_));
     const auto count = [this](const MergePlan& plan, const PlanDone& done) { Count(plan, done); };
     PILUM_ASSIGN_OR_RETURN(const bool any, book_.DoOpen(PlanBook::Which::kLeft, &result_.notes, count));
     if (any) PILUM_RETURN_NOT_OK(book_.Look());
@@ -41,8 +119,6 @@ class Compactor {
   }
 
  private:
-  using Group = std::vector<const LoadedPart*>;
-
   void Count(const MergePlan& plan, const PlanDone& done) {
     if (done.name.empty()) return;  // others did it
     ++result_.plans;
@@ -54,7 +130,8 @@ class Compactor {
 
   // True: all groups of this view were planned. False: somebody planned meanwhile, look again.
   Result<bool> PlanAndDo() {
-    for (const Group& group : Groups()) {
+    PILUM_ASSIGN_OR_RETURN(const auto groups, Groups());
+    for (const Group& group : groups) {
       PILUM_ASSIGN_OR_RETURN(const auto plan, book_.Plan(group, {}));
       if (!plan) return false;
       PILUM_ASSIGN_OR_RETURN(const PlanDone done, book_.Do(*plan));
@@ -98,40 +175,44 @@ class Compactor {
     return out;
   }
 
-  // The smallest parts first, up to the target. A part joins only if the others have as many rows together: so a row is
-  // written again at most about log2(target) times, however often compaction runs.
-  std::vector<Group> Groups() const {
-    std::vector<Group> groups;
-    for (Group& parts : Buckets()) {
-      std::stable_sort(parts.begin(), parts.end(),
-                       [](const LoadedPart* a, const LoadedPart* b) { return a->num_rows < b->num_rows; });
-      Group group;
-      uint64_t rows = 0, bytes = 0;
-      const auto close = [&] {
-        while (!options_.all && group.size() > 1 && group.back()->num_rows > rows - group.back()->num_rows) {
-          rows -= group.back()->num_rows;
-          group.pop_back();
-        }
-        std::sort(group.begin(), group.end(),
-                  [](const LoadedPart* a, const LoadedPart* b) { return a->file.name < b->file.name; });
-        if (group.size() > 1) groups.push_back(std::move(group));
-        group = {};
-        rows = bytes = 0;
-      };
+  // Where rows are ordered by a time: parts of one day, day by day, so that what becomes one part ends where a day ends; those
+  // of several days likewise, apart. All others from the smallest on.
+  Result<std::vector<Group>> Groups() {
+    Grouping grouping(options_);
+    for (const Group& parts : Buckets()) {
+      std::vector<Dated> of_a_day, of_days;
+      Group others;
       for (const LoadedPart* part : parts) {
-        const bool fits = (options_.target_rows == 0 || rows + part->num_rows <= options_.target_rows) &&
-                          bytes + part->file.size <= options_.target_bytes && group.size() < kMostInputs;
-        if (!fits) close();
-        group.push_back(part);
-        rows += part->num_rows;
-        bytes += part->file.size;
+        PILUM_ASSIGN_OR_RETURN(const auto dated, DaysOf(*part));
+        if (!dated)
+          others.push_back(part);
+        else
+          (dated->first == dated->last ? of_a_day : of_days).push_back(*dated);
       }
-      close();
+      grouping.AddByDays(std::move(of_a_day));
+      grouping.AddByDays(std::move(of_days));
+      grouping.AddBySize(std::move(others));
     }
-    return groups;
+    return grouping.Take();
   }
 
+  // By its bounds of the time; nullopt: it has none, or they are not known.
+  Result<std::optional<Dated>> DaysOf(const LoadedPart& part) {
+    const PutOrder order = PutOrder::OfMerged(*part.schema, spec_);
+    if (!order.day_of || !part.header) return std::nullopt;
+    PILUM_ASSIGN_OR_RETURN(const auto bounds, part.header->Zones(*order.day_of, ctx_));
+    if (!bounds || bounds->num_chunks() != 1 || bounds->domain != Domain::kInt || !bounds->IsSound(0) ||
+        !(bounds->flags[0] & ZoneMap::kHasBounds))
+      return std::nullopt;
+    PILUM_ASSIGN_OR_RETURN(const auto field, FieldAt(*part.schema, *order.day_of));
+    const auto day = [&](const Value& v) { return DayOf(static_cast<int64_t>(v.as_int()), *field->type()); };
+    return Dated{&part, day(bounds->Low(0)), day(bounds->High(0))};
+  }
+
+  const DatasetFiles& files_;
   const CompactOptions options_;
+  ReadContext& ctx_;
+  std::optional<DatasetSpec> spec_;
   PlanBook book_;
   CompactResult result_;
 };

@@ -45,6 +45,8 @@ PutOrder PutOrder::OfMerged(const arrow::Schema& schema, const std::optional<Dat
     for (const std::string& name : *names) {
       auto path = SortColumn(schema, name);
       if (!path.ok()) continue;  // a column that these parts lack
+      const auto field = FieldAt(schema, *path);
+      if (names == &spec->time && !order.day_of && field.ok() && HasDays(*(*field)->type())) order.day_of = *path;
       order.columns.push_back(std::move(*path));
       order.names.push_back(name);
     }

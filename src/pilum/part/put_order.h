@@ -14,7 +14,7 @@ namespace pilum {
 struct PutOrder {
   std::vector<FieldPath> columns;   // empty: as the rows come
   std::vector<std::string> names;   // the same, as people write them
-  std::optional<FieldPath> day_of;  // the first of them, where it is a time
+  std::optional<FieldPath> day_of;  // the first of them, where it is a time; of compaction: the first that is
 
   // `names`: as in PutOptions::sort.
   static Result<PutOrder> Of(const arrow::Schema& schema, const std::vector<std::string>& names,

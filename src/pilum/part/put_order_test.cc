@@ -7,6 +7,7 @@
 #include <arrow/compute/initialize.h>
 
 #include <random>
+#include <set>
 
 #include "pilum/file/file_reader.h"
 #include "pilum/part/part_store.h"
@@ -114,6 +115,48 @@ TEST_F(PutOrderTest, ADayOverTheTargetIsCut) {
   options.sort = {"ts", "row"};
   options.target_part_bytes = 100'000;
   EXPECT_GT(Put(Events(20'000, 1), options).ValueOrDie().parts.size(), 5u);
+}
+
+// Each plan has one output, so it takes parts such that this ends where a day ends.
+TEST_F(PutOrderTest, MergedPartsEndWithADay) {
+  Write("d/dataset.toml", "owner = 'user'\ntime = 'ts'\n");
+  std::mt19937_64 rng(3);
+  std::vector<int64_t> days;
+  for (int64_t i = 0; i < 48; ++i) days.push_back(i % 12);
+  std::shuffle(days.begin(), days.end(), rng);
+  const auto put = [&](int64_t first, int64_t span) {
+    arrow::StringBuilder user;
+    arrow::TimestampBuilder ts(arrow::timestamp(arrow::TimeUnit::SECOND), arrow::default_memory_pool());
+    for (int64_t i = 0; i < 25; ++i) {
+      ARROW_UNUSED(user.Append("user " + std::to_string(rng() % 3)));
+      ARROW_UNUSED(ts.Append(first * kDay + static_cast<int64_t>(rng() % static_cast<uint64_t>(span * kDay))));
+    }
+    const auto schema = arrow::schema(
+        {arrow::field("user", arrow::utf8()), arrow::field("ts", arrow::timestamp(arrow::TimeUnit::SECOND))});
+    return Put(arrow::RecordBatch::Make(schema, 25, {user.Finish().ValueOrDie(), ts.Finish().ValueOrDie()}), {});
+  };
+  for (const int64_t day : days) ASSERT_TRUE(put(day - 3, 1).ok());  // before 1970 too
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(put(0, 9).ok());           // late rows of many days
+  // A day has 100 rows: two of them are half of the target.
+  EXPECT_EQ(store_->Compact({.target_rows = 400}, ctx_).ValueOrDie().plans, 7u);
+  std::set<int64_t> ended;
+  size_t of_days = 0, rows = 0;
+  for (const auto& info : objects_->List("d/merged/").ValueOrDie()) {
+    const auto table = Read(info.path);
+    const auto& ts = Column<arrow::TimestampArray>(table, "ts");
+    std::set<int64_t> own;
+    for (int64_t i = 0; i < ts.length(); ++i) own.insert((ts.Value(i) + 3 * kDay) / kDay - 3);
+    rows += static_cast<size_t>(ts.length());
+    if (ts.length() == 100) {
+      ++of_days;  // the late ones
+      continue;
+    }
+    EXPECT_EQ(own.size(), 2u);
+    for (const int64_t day : own) EXPECT_TRUE(ended.insert(day).second) << "two parts have rows of day " << day;
+  }
+  EXPECT_EQ(rows, 52u * 25);
+  EXPECT_EQ(of_days, 1u);
+  EXPECT_EQ(ended.size(), 12u);
 }
 
 TEST_F(PutOrderTest, AnyColumnsAndOnlyThoseThatAreThere) {

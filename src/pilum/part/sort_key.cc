@@ -67,23 +67,34 @@ Result<FieldPath> SortColumn(const arrow::Schema& schema, const std::string& dot
 
 bool HasDays(const arrow::DataType& type) { return type.id() == arrow::Type::TIMESTAMP || arrow::is_date(type.id()); }
 
+namespace {
+
+int64_t PerDay(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DATE64) return 86'400'000;
+  if (type.id() != arrow::Type::TIMESTAMP) return 1;  // a date32
+  switch (static_cast<const arrow::TimestampType&>(type).unit()) {
+    case arrow::TimeUnit::SECOND: return 86'400;
+    case arrow::TimeUnit::MILLI: return 86'400'000;
+    case arrow::TimeUnit::MICRO: return 86'400'000'000;
+    default: return 86'400'000'000'000;
+  }
+}
+
+int64_t Floored(int64_t value, int64_t per_day) { return value / per_day - (value % per_day < 0); }
+
+}  // namespace
+
+int64_t DayOf(int64_t value, const arrow::DataType& type) { return Floored(value, PerDay(type)); }
+
 Result<std::vector<int64_t>> DaysOf(const arrow::Array& times) {
   if (!HasDays(*times.type())) return UsageError("{} has no days", times.type()->ToString());
-  int64_t per_day = 1;  // of a date32
-  if (times.type_id() == arrow::Type::DATE64) per_day = 86'400'000;
-  if (times.type_id() == arrow::Type::TIMESTAMP) {
-    const auto unit = static_cast<const arrow::TimestampType&>(*times.type()).unit();
-    per_day = 86'400 * (unit == arrow::TimeUnit::SECOND  ? int64_t{1}
-                        : unit == arrow::TimeUnit::MILLI ? int64_t{1'000}
-                        : unit == arrow::TimeUnit::MICRO ? int64_t{1'000'000}
-                                                         : int64_t{1'000'000'000});
-  }
+  const int64_t per_day = PerDay(*times.type());
   std::vector<int64_t> out;
   out.reserve(static_cast<size_t>(times.length()));
   for (int64_t i = 0; i < times.length(); ++i) {
     PILUM_ASSIGN_OR_RETURN(const auto value, ValueAt(times, i));
     const auto v = value ? static_cast<int64_t>(value->as_int()) : 0;
-    out.push_back(!value ? std::numeric_limits<int64_t>::max() : v / per_day - (v % per_day < 0));
+    out.push_back(!value ? std::numeric_limits<int64_t>::max() : Floored(v, per_day));
   }
   return out;
 }

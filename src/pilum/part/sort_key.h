@@ -20,6 +20,8 @@ Result<FieldPath> SortColumn(const arrow::Schema& schema, const std::string& dot
 // Of timestamps and dates: the day of each row since 1970, in UTC; a day of its own for NULLs. kUsage: other types.
 Result<std::vector<int64_t>> DaysOf(const arrow::Array& times);
 bool HasDays(const arrow::DataType& type);
+// The day of one value of such a type, as it is stored.
+int64_t DayOf(int64_t value, const arrow::DataType& type);
 
 // The keys of a batch's rows, one after another.
 class SortKeys {
