@@ -91,6 +91,9 @@ class Bundle::Share final : public SidecarReader {
   const SectionEntry* Find(SectionFamily family, const FieldPath* column) const override {
     return column ? bundle_->reader_->Find(family, column) : nullptr;
   }
+  const SectionEntry* FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const override {
+    return bundle_->reader_->FindPair(family, a, b);
+  }
   Result<std::string> ReadSection(const SectionEntry& entry, ReadContext& ctx) const override {
     return bundle_->Piece(entry, part_, ctx);
   }
@@ -195,12 +198,28 @@ Bundle::Lane* Bundle::LaneOf(const SectionEntry& entry) const {
 
 Status Bundle::Fetch(std::span<const FieldPath> columns, std::span<const SectionFamily> families,
                      std::span<const size_t> parts, ReadContext& ctx) const {
+  std::vector<const SectionEntry*> entries;
+  for (const FieldPath& column : columns) {
+    for (const SectionFamily family : families) entries.push_back(reader_->Find(family, &column));
+  }
+  return Fetch(entries, parts, ctx);
+}
+
+Status Bundle::FetchPair(const FieldPath& a, const FieldPath& b, std::span<const size_t> parts,
+                         ReadContext& ctx) const {
+  return Fetch({reader_->FindPair(SectionFamily::kPairBloom, a, b)}, parts, ctx);
+}
+
+bool Bundle::HasPair(const FieldPath& a, const FieldPath& b) const {
+  return reader_->FindPair(SectionFamily::kPairBloom, a, b) != nullptr;
+}
+
+Status Bundle::Fetch(const std::vector<const SectionEntry*>& entries, std::span<const size_t> parts,
+                     ReadContext& ctx) const {
   PILUM_ASSIGN_OR_RETURN(const auto lock, Lock(ctx));
   std::vector<Lane*> lanes;
-  for (const FieldPath& column : columns) {
-    for (const SectionFamily family : families) {
-      if (const SectionEntry* entry = reader_->Find(family, &column)) lanes.push_back(LaneOf(*entry));
-    }
+  for (const SectionEntry* entry : entries) {
+    if (entry) lanes.push_back(LaneOf(*entry));
   }
   PILUM_RETURN_NOT_OK(FetchLanes(lanes, parts, ctx));
   return FetchBlocks(lanes, parts, ctx);
@@ -273,12 +292,12 @@ Result<std::optional<BundledHeader>> Bundle::Take(size_t part, ReadContext& ctx)
   BundledHeader out;
   out.part = parts_[part];
   for (const SectionEntry& e : reader_->entries()) {
-    if (e.columns.size() != 1 || e.family_version != kFamilyVersion || e.state != SectionState::kPresent) continue;
+    if (e.columns.empty() || e.state != SectionState::kPresent || !e.in_blocks()) continue;  // no lane
     auto raw = Piece(e, part, ctx);
     if (!raw.ok() && KindOf(raw.status()) == ErrorKind::kNotFound) continue;
     if (!raw.ok() && KindOf(raw.status()) == ErrorKind::kCorrupt) return std::nullopt;
     PILUM_RETURN_NOT_OK(raw.status());
-    out.pieces.push_back({e.columns[0], static_cast<SectionFamily>(e.family), std::move(*raw)});
+    out.pieces.push_back({e.columns, e.family, e.family_version, std::move(*raw)});
   }
   return std::optional(std::move(out));
 }

@@ -25,11 +25,11 @@ struct BundledPart {
   std::shared_ptr<arrow::Schema> schema;  // as ReadSchema of the header gives it; parts of equal fields share them
 };
 
-// All that a bundle keeps of one header.
+// All that a bundle keeps of one header: its schema, and each other section, whether or not this Pilum knows its family.
 struct BundledHeader {
   struct Piece {
-    FieldPath column;
-    SectionFamily family;
+    std::vector<FieldPath> columns;
+    uint16_t family = 0, family_version = 0;
     std::string raw;
   };
   BundledPart part;
@@ -75,16 +75,20 @@ class Bundle : public std::enable_shared_from_this<Bundle> {
   // columns. What is damaged is found when it is asked for.
   Status Fetch(std::span<const FieldPath> columns, std::span<const SectionFamily> families,
                std::span<const size_t> parts, ReadContext& ctx) const;
+  // The same of filters over pairs of two columns, in either order; and has any part such a filter?
+  Status FetchPair(const FieldPath& a, const FieldPath& b, std::span<const size_t> parts, ReadContext& ctx) const;
+  bool HasPair(const FieldPath& a, const FieldPath& b) const;
   // For another bundle, which is to hold this part too. nullopt: damaged.
   Result<std::optional<BundledHeader>> Take(size_t part, ReadContext& ctx) const;
 
  private:
   class Share;
-  struct Lane;  // one family of one column, of all parts
+  struct Lane;  // one family of one column, or of one pair, of all parts
   explicit Bundle(std::shared_ptr<const ByteSource> source);
   Status ReadParts(const SchemaForm& form, ReadContext& ctx);
   Status ParseParts(std::string_view bytes, const SchemaForm& form);
   Lane* LaneOf(const SectionEntry& entry) const;
+  Status Fetch(const std::vector<const SectionEntry*>& entries, std::span<const size_t> parts, ReadContext& ctx) const;
   Status FetchLanes(std::span<Lane* const> lanes, std::span<const size_t> parts, ReadContext& ctx) const;
   Status FetchBlocks(std::span<Lane* const> lanes, std::span<const size_t> parts, ReadContext& ctx) const;
   Result<std::string> Piece(const SectionEntry& entry, size_t part, ReadContext& ctx) const;

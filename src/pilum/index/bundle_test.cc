@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <arrow/api.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include "pilum/base/bytes.h"
 #include "pilum/index/index_test_data.h"
@@ -122,6 +125,50 @@ TEST(Bundle, OfBundles) {
   BundleWriter again;
   for (size_t i = 0; i < 5; ++i) again.Add(*bundle->Take(i, ctx).ValueOrDie());
   EXPECT_EQ(again.Finish().ValueOrDie(), bytes);
+}
+
+// Filters over pairs, and sections that this Pilum knows nothing of, for one that does.
+TEST(Bundle, CarriesPairsAndWhatIsUnknown) {
+  BundleWriter writer;
+  ReadContext ctx;
+  for (uint8_t p = 1; p <= 3; ++p) {
+    arrow::Int64Builder a, b;
+    for (int64_t i = 0; i < 50; ++i) {
+      ASSERT_TRUE(a.Append(i % 7).ok());
+      ASSERT_TRUE(b.Append(i % 7 * 10 + p).ok());
+    }
+    const auto schema =
+        arrow::schema({arrow::field("a", arrow::int64(), true, arrow::key_value_metadata({"pilum:pair"}, {"b"})),
+                       arrow::field("b", arrow::int64())});
+    SidecarBuilder builder(*schema);
+    ASSERT_TRUE(
+        builder.Append(*arrow::RecordBatch::Make(schema, 50, {a.Finish().ValueOrDie(), b.Finish().ValueOrDie()})).ok());
+    const auto files = builder.Finish(*schema, Identity(p)).ValueOrDie();
+    const auto own = PartIndex::Open(Source(files.header), SidecarKind::kHeader, ctx).ValueOrDie();
+    auto header = *BundledHeader::Of(*own, ctx).ValueOrDie();
+    const std::vector<FieldPath> columns = {FieldPath{{"a"}}, FieldPath{{"b"}}, FieldPath{{"c"}}};
+    header.pieces.push_back({columns, 9999, 7, "of part " + std::to_string(p)});
+    ASSERT_TRUE(writer.Fits(header));
+    writer.Add(std::move(header));
+  }
+  const auto bundle = OpenBundle(writer.Finish().ValueOrDie()).ValueOrDie();
+  EXPECT_TRUE(bundle->HasPair({{"b"}}, {{"a"}}));
+  for (uint8_t p = 1; p <= 3; ++p) {
+    const size_t at = bundle->Find(Identity(p)).value();
+    const auto taken = *bundle->Take(at, ctx).ValueOrDie();
+    EXPECT_TRUE(std::any_of(taken.pieces.begin(), taken.pieces.end(), [&](const auto& piece) {
+      return piece.family == 9999 && piece.family_version == 7 && piece.columns.size() == 3 &&
+             piece.raw == "of part " + std::to_string(p);
+    }));
+    Probe probe{Probe::Kind::kInPair, {{"a"}}, ValueSet::Point(Value::Int(3))};
+    probe.second = {{"b"}};
+    const auto may = [&](int64_t second) {
+      probe.second_set = ValueSet::Point(Value::Int(second));
+      return !bundle->Header(at)->Answer(probe, ctx).ValueOrDie().possible.empty();
+    };
+    EXPECT_TRUE(may(30 + p));
+    EXPECT_FALSE(may(40 + p)) << "both are there, never together";
+  }
 }
 
 TEST(Bundle, ReadsColumnsOnly) {

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <arrow/buffer.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/type.h>
@@ -21,9 +23,9 @@ void AppendHash(const Hash128& hash, std::string* out) {
 }
 
 // Bounds and ranges, which are asked first, lie next to each other.
-std::pair<int, SectionFamily> LaneOrder(SectionFamily family) {
-  const bool small = family == SectionFamily::kBounds || family == SectionFamily::kRanges;
-  return {small ? 0 : 1, family};
+bool IsAskedLater(uint16_t family) {
+  return family != static_cast<uint16_t>(SectionFamily::kBounds) &&
+         family != static_cast<uint16_t>(SectionFamily::kRanges);
 }
 
 uint64_t MetadataBytes(const arrow::Schema& schema) {
@@ -81,10 +83,11 @@ Result<std::optional<BundledHeader>> BundledHeader::Of(const PartIndex& header, 
     out.part.identity = reader.identity().part_hash;
     out.part.num_rows = reader.identity().num_rows;
     for (const SectionEntry& e : reader.entries()) {
-      const bool known = e.family_version == kFamilyVersion && !FamilyName(e.family).empty();
-      if (!known || e.state != SectionState::kPresent || e.columns.size() != 1 || e.in_blocks()) continue;
+      // The schema stands in the table of parts; a codec that is not known cannot be carried over.
+      const bool whole = e.codec == SectionCodec::kRaw || e.codec == SectionCodec::kZstd;
+      if (e.state != SectionState::kPresent || e.columns.empty() || !whole) continue;
       PILUM_ASSIGN_OR_RETURN(std::string raw, reader.ReadSection(e, ctx));
-      out.pieces.push_back({e.columns[0], static_cast<SectionFamily>(e.family), std::move(raw)});
+      out.pieces.push_back({e.columns, e.family, e.family_version, std::move(raw)});
     }
     return Status::OK();
   };
@@ -105,13 +108,14 @@ void BundleWriter::Add(BundledHeader header) {
 
 Result<std::string> BundleWriter::Finish() const {
   PartsTable table;
-  // What has the same column lies together.
-  std::map<std::pair<FieldPath, std::pair<int, SectionFamily>>, std::vector<const std::string*>> lanes;
+  // What has the same columns lies together.
+  using Place = std::tuple<std::vector<FieldPath>, bool, uint16_t, uint16_t>;  // last the family and its version
+  std::map<Place, std::vector<const std::string*>> lanes;
   size_t number = 0;
   for (const auto& [identity, header] : headers_) {
     PILUM_RETURN_NOT_OK(table.Add(header.part));
     for (const BundledHeader::Piece& piece : header.pieces) {
-      auto& lane = lanes[{piece.column, LaneOrder(piece.family)}];
+      auto& lane = lanes[{piece.columns, IsAskedLater(piece.family), piece.family, piece.family_version}];
       lane.resize(headers_.size());
       lane[number] = &piece.raw;
     }
@@ -119,7 +123,7 @@ Result<std::string> BundleWriter::Finish() const {
   }
   SidecarWriter out;
   out.Add({}, SectionFamily::kBundledParts, table.Bytes());
-  for (const auto& [key, pieces] : lanes) {
+  for (const auto& [place, pieces] : lanes) {
     BlockSection blocks;
     std::string lengths, block;
     for (const std::string* piece : pieces) {
@@ -131,7 +135,10 @@ Result<std::string> BundleWriter::Finish() const {
       }
     }
     if (!block.empty()) blocks.AddBlock(block);
-    out.Add(SidecarWriter::PackBlocks({key.first}, key.second.second, blocks, lengths));
+    const auto& [columns, later, family, version] = place;
+    auto lane = SidecarWriter::PackBlocks(columns, static_cast<SectionFamily>(family), blocks, lengths);
+    lane.entry.family_version = version;
+    out.Add(std::move(lane));
   }
   return out.Finish(SidecarKind::kBundle, {{}, {}, headers_.size()});
 }

@@ -138,7 +138,7 @@ class SidecarReader {
   // none.
   virtual const SectionEntry* Find(SectionFamily family, const FieldPath* column) const;
   // The same about two columns, in either order.
-  const SectionEntry* FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const;
+  virtual const SectionEntry* FindPair(SectionFamily family, const FieldPath& a, const FieldPath& b) const;
   // Is it a part's share of a bundle? There ReadSection says kNotFound where other parts have such a section and this one
   // has none.
   virtual bool is_share() const { return false; }

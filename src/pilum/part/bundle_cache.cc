@@ -13,7 +13,7 @@ namespace pilum {
 namespace {
 
 bool SamePieces(BundledHeader a, BundledHeader b) {
-  const auto key = [](const BundledHeader::Piece& p) { return std::tie(p.column, p.family, p.raw); };
+  const auto key = [](const BundledHeader::Piece& p) { return std::tie(p.columns, p.family, p.family_version, p.raw); };
   const auto less = [&](const auto& x, const auto& y) { return key(x) < key(y); };
   std::sort(a.pieces.begin(), a.pieces.end(), less);
   std::sort(b.pieces.begin(), b.pieces.end(), less);
