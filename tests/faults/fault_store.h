@@ -83,6 +83,17 @@ class FaultStore final : public ObjectStore {
   Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
     return Mutate<Result<bool>>("put " + path, [&] { return inner_->PutIfAbsent(path, bytes); });
   }
+  Result<std::unique_ptr<ByteSink>> CreateUnsynced(const std::string& path) override {
+    if (plan_->Fails("create " + path)) return Injected("create " + path);
+    PILUM_ASSIGN_OR_RETURN(auto sink, inner_->CreateUnsynced(path));
+    return std::make_unique<FaultSink>(std::move(sink), plan_);
+  }
+  Result<bool> PutIfAbsentUnsynced(const std::string& path, std::string_view bytes) override {
+    return Mutate<Result<bool>>("put " + path, [&] { return inner_->PutIfAbsentUnsynced(path, bytes); });
+  }
+  Status Sync(const std::vector<std::string>& paths) override {
+    return Mutate<Status>("sync", [&] { return inner_->Sync(paths); });
+  }
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
     return Mutate<Result<bool>>("put " + path, [&] { return inner_->PutFileIfAbsent(path, local_file); });
   }

@@ -145,6 +145,29 @@ def test_lance_tables_in_a_bucket(root, s3, build):
         pilum.dataset(f"{root}/none.lance")
 
 
+def test_lance_tables_are_written_in_a_bucket(root, s3):
+    """By conditional puts; where pylance is there it writes too, and both read the same."""
+    uri = f"{root}/written.lance"
+    ds = pilum.write_dataset(pa.table({"id": list(range(10))}), uri, enable_stable_row_ids=True)
+    stale = pilum.dataset(uri)
+    pilum.write_dataset(pa.table({"id": [10, 11]}), uri, mode="append")
+    pilum.write_dataset(pa.table({"id": [12]}), stale, mode="append")  # two of the same version
+    stale.delete("id % 5 = 1")
+    ds = pilum.dataset(uri)
+    ds.tags.create("kept", 1)
+    assert sorted(ds.to_table()["id"].to_pylist()) == [0, 2, 3, 4, 5, 7, 8, 9, 10, 12]
+    assert [v["version"] for v in ds.versions()] == [1, 2, 3, 4]
+    with pytest.raises(pilum.UsageError, match="already exists"):
+        pilum.write_dataset(pa.table({"id": [1]}), uri)
+    lance = pytest.importorskip("lance")
+    options = {"allow_http": "true", "aws_endpoint": s3["AWS_ENDPOINT_URL"]} if "AWS_ENDPOINT_URL" in s3 else None
+    lance.write_dataset(pa.table({"id": [20]}), uri, mode="append", storage_options=options)
+    ds.delete("id = 20 or id = 0")
+    theirs = lance.dataset(uri, storage_options=options)
+    assert sorted(theirs.to_table()["id"].to_pylist()) == [2, 3, 4, 5, 7, 8, 9, 10, 12] == sorted(ds.to_table()["id"].to_pylist())
+    assert theirs.version == ds.version == 6
+
+
 def test_storage_options_stand_for_the_environment(root, s3, monkeypatch):
     options = {"endpoint": s3["AWS_ENDPOINT_URL"], "access_key_id": s3["AWS_ACCESS_KEY_ID"], "secret_access_key": s3["AWS_SECRET_ACCESS_KEY"]}
     for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -26,6 +26,8 @@ enum class ErrorKind {
   kDeadline,     // the deadline passed
   kCancelled,    // the caller stopped it (Ctrl-C)
   kMemory,       // over the memory limit
+  kRetry,        // somebody else committed first; the same again, on what is there now, may succeed
+  kConflict,     // what somebody else committed leaves no sense in this; doing it again would do something else
 };
 
 Status MakeError(ErrorKind kind, std::string message);

@@ -97,7 +97,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
 
   Status Init() {
     PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(*schema_));
-    PILUM_RETURN_NOT_OK(SerializeFileDescriptor(*schema_, 0).status());  // refuses now what it would refuse at the end
+    PILUM_RETURN_NOT_OK(SerializeFileDescriptor(*schema_, 0, options_.ids.get())
+                            .status());  // refuses now what it would refuse at the end
     PILUM_ASSIGN_OR_RETURN(columns_, LeafColumnsOf(*stored));
     PageWriterOptions page_options{options_.version, std::max<uint64_t>(options_.page_bytes, 1), options_.profile};
     wire::ColumnEncoding values, blob;
@@ -287,7 +288,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       for (const auto& [k, v] : extra_metadata_) PILUM_RETURN_NOT_OK(metadata->Set(k, v));
       schema = schema->WithMetadata(metadata);
     }
-    PILUM_ASSIGN_OR_RETURN(std::string descriptor, SerializeFileDescriptor(*schema, rows_));
+    PILUM_ASSIGN_OR_RETURN(std::string descriptor, SerializeFileDescriptor(*schema, rows_, options_.ids.get()));
     uint64_t schema_at = sink_->position();  // a multiple of 64
     if (options_.checksums) {
       globals_.push_back({schema_at, checksums_.BufferSize()});

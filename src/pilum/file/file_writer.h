@@ -14,12 +14,15 @@
 
 namespace pilum {
 
+struct FieldIds;
+
 struct WriteOptions {
   FileVersion version = FileVersion::kV2_2;  // up to kV2_2; others kUnsupported
   uint64_t page_bytes = 8 << 20;             // Arrow bytes of a column after which its page is cut
   uint64_t page_rows = 0;                    // most rows of a page; 0: bytes alone count. Not of version 2.0
   WriteProfile profile = WriteProfile::kBalanced;
-  bool checksums = true;  // docs/formats/checksums.md
+  bool checksums = true;                // docs/formats/checksums.md
+  std::shared_ptr<const FieldIds> ids;  // of the schema's fields (schema_wire.h); null: depth first from 0
 };
 
 class FileWriter {

@@ -266,10 +266,20 @@ class TreeWriter {
  public:
   explicit TreeWriter(wire::Schema* schema) : schema_(schema) {}
 
-  Status Add(const arrow::Field& field, int32_t parent) {
+  // `ids`: whose children are those of `fields`; null: they are counted.
+  Status AddEach(const arrow::FieldVector& fields, int32_t parent, const FieldIds* ids) {
+    if (ids && ids->children.size() < fields.size()) return UsageError("fields of the schema lack ids");
+    for (size_t i = 0; i < fields.size(); ++i) {
+      PILUM_RETURN_NOT_OK(Add(*fields[i], parent, ids ? &ids->children[i] : nullptr));
+    }
+    return Status::OK();
+  }
+
+ private:
+  Status Add(const arrow::Field& field, int32_t parent, const FieldIds* ids) {
     PILUM_ASSIGN_OR_RETURN(std::string logical, LogicalTypeOf(field));
     wire::Field* out = schema_->add_fields();
-    int32_t id = schema_->fields_size() - 1;
+    const int32_t id = ids ? ids->id : schema_->fields_size() - 1;
     out->set_name(field.name());
     out->set_id(id);
     out->set_parent_id(parent);
@@ -282,10 +292,9 @@ class TreeWriter {
       if (extension.ok()) out->set_extension_name(*extension);
       out->set_unenforced_primary_key(metadata->Get("lance-schema:unenforced-primary-key").ValueOr("") == "true");
     }
-    return AddChildren(*field.type(), id);
+    return AddChildren(*field.type(), id, ids);
   }
 
- private:
   static Result<std::string> LogicalTypeOf(const arrow::Field& field) {
     const auto& type = *field.type();
     switch (type.id()) {
@@ -307,7 +316,7 @@ class TreeWriter {
     }
   }
 
-  Status AddChildren(const arrow::DataType& type, int32_t id) {
+  Status AddChildren(const arrow::DataType& type, int32_t id, const FieldIds* ids) {
     switch (type.id()) {
       case arrow::Type::FIXED_SIZE_LIST:
         if (type.field(0)->type()->id() != arrow::Type::STRUCT) return Status::OK();
@@ -315,9 +324,7 @@ class TreeWriter {
       case arrow::Type::STRUCT:
       case arrow::Type::MAP:
       case arrow::Type::LIST:
-      case arrow::Type::LARGE_LIST:
-        for (const auto& child : type.fields()) PILUM_RETURN_NOT_OK(Add(*child, id));
-        return Status::OK();
+      case arrow::Type::LARGE_LIST: return AddEach(type.fields(), id, ids);
       default: return Status::OK();
     }
   }
@@ -391,12 +398,12 @@ Result<std::shared_ptr<arrow::Schema>> StoredSchema(const arrow::Schema& schema)
   return arrow::schema(std::move(fields), std::move(metadata));
 }
 
-Result<std::string> SerializeFileDescriptor(const arrow::Schema& schema, uint64_t num_rows) {
+Result<std::string> SerializeFileDescriptor(const arrow::Schema& schema, uint64_t num_rows, const FieldIds* ids) {
   PILUM_ASSIGN_OR_RETURN(auto stored, StoredSchema(schema));
   wire::FileDescriptor descriptor;
   descriptor.set_length(num_rows);
   TreeWriter writer(descriptor.mutable_schema());
-  for (const auto& field : stored->fields()) PILUM_RETURN_NOT_OK(writer.Add(*field, kNoId));
+  PILUM_RETURN_NOT_OK(writer.AddEach(stored->fields(), kNoId, ids));
   if (const auto& metadata = stored->metadata()) {
     auto& map = *descriptor.mutable_schema()->mutable_metadata();
     for (int64_t i = 0; i < metadata->size(); ++i) map[metadata->key(i)] = metadata->value(i);

@@ -38,8 +38,10 @@ Result<FileSchema> ParseFileDescriptor(std::string_view bytes);
 // The schema inside it alone, as tables keep it too: fields (1) and metadata (5). `num_rows` is 0.
 Result<FileSchema> ParseSchemaMessage(std::string_view bytes);
 // Refuses (kUnsupported, naming the field) what no Lance file holds; string_view / binary_view become string / binary,
-// as pylance does. Field ids depth first from 0. Deterministic bytes: metadata maps are written in key order.
-Result<std::string> SerializeFileDescriptor(const arrow::Schema& schema, uint64_t num_rows);
+// as pylance does. Field ids are `ids`, of the root, else depth first from 0. Deterministic bytes: metadata maps are
+// written in key order.
+Result<std::string> SerializeFileDescriptor(const arrow::Schema& schema, uint64_t num_rows,
+                                            const FieldIds* ids = nullptr);
 // The schema a reader of the written file will see (views replaced, FSL item fields renamed to nullable `item`, …).
 Result<std::shared_ptr<arrow::Schema>> StoredSchema(const arrow::Schema& schema);
 

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include "pilum/io/local_file.h"
 #include "pilum/io/object_store.h"
@@ -34,16 +37,29 @@ class LocalStore : public ObjectStore {
     return CreateLocalFile(full, /*sync=*/true);
   }
 
-  Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
+  Result<std::unique_ptr<ByteSink>> CreateUnsynced(const std::string& path) override {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
     PILUM_RETURN_NOT_OK(MakeParentFolders(full));
-    std::string temporary = TemporaryName(full);
-    PILUM_ASSIGN_OR_RETURN(auto sink, CreateLocalFile(temporary, /*sync=*/true));
-    PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
-    PILUM_RETURN_NOT_OK(sink->Close());
-    auto linked = Link(temporary, full);
-    ::unlink(temporary.c_str());
-    return linked;
+    return CreateLocalFile(full, /*sync=*/false);
+  }
+
+  Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
+    return Put(path, bytes, /*sync=*/true);
+  }
+  Result<bool> PutIfAbsentUnsynced(const std::string& path, std::string_view bytes) override {
+    return Put(path, bytes, /*sync=*/false);
+  }
+
+  // The system is asked for all of them at once, so that one turn of the disk's journal may do for several.
+  Status Sync(const std::vector<std::string>& paths) override {
+    std::vector<std::string> files;
+    std::set<std::string> folders;
+    for (const std::string& path : paths) {
+      PILUM_ASSIGN_OR_RETURN(files.emplace_back(), Full(path));
+      folders.insert(fs::path(files.back()).parent_path().string());
+    }
+    PILUM_RETURN_NOT_OK(SyncEach(files, O_RDONLY));
+    return SyncEach({folders.begin(), folders.end()}, O_RDONLY | O_DIRECTORY);
   }
 
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
@@ -141,6 +157,53 @@ class LocalStore : public ObjectStore {
     return out;
   }
 
+  static Result<bool> Put(const std::string& full, const std::string& temporary, std::string_view bytes, bool sync) {
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return ErrnoStatus(full, "cannot be created", errno);
+    (void)HoldFile(fd);  // until it is in place
+    Status st;
+    for (uint64_t at = 0; at < bytes.size() && st.ok();) {
+      const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
+      if (n < 0 && errno != EINTR) st = ErrnoStatus(full, "cannot be written", errno);
+      if (n > 0) at += static_cast<uint64_t>(n);
+    }
+    if (st.ok() && sync) st = SyncFile(fd, temporary);
+    const Result<bool> linked = st.ok() ? Link(temporary, full, sync) : Result<bool>(st);
+    ::unlink(temporary.c_str());
+    ::close(fd);
+    return linked;
+  }
+  Result<bool> Put(const std::string& path, std::string_view bytes, bool sync) {
+    PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
+    return Put(full, TemporaryName(full), bytes, sync);
+  }
+
+  static Status SyncEach(const std::vector<std::string>& paths, int flags) {
+    std::vector<Status> done(paths.size());
+    const auto sync = [&](size_t i) {
+      const int fd = ::open(paths[i].c_str(), flags | O_CLOEXEC);
+      if (fd < 0) {
+        done[i] = ErrnoStatus(paths[i], "cannot be opened", errno);
+        return;
+      }
+      done[i] = SyncFile(fd, paths[i]);
+      ::close(fd);
+    };
+    constexpr size_t kThreads = 8;
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < paths.size(); i = next++) sync(i);
+    };
+    {
+      std::vector<std::jthread> helpers;
+      for (size_t t = 1; t < std::min(paths.size(), kThreads); ++t) helpers.emplace_back(work);
+      work();
+    }
+    for (const Status& st : done) PILUM_RETURN_NOT_OK(st);
+    return Status::OK();
+  }
+
   Result<std::string> Full(const std::string& path) const {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
     return root_ + "/" + path;
@@ -150,13 +213,13 @@ class LocalStore : public ObjectStore {
     *error = errno;
     return false;
   }
-  static Result<bool> Link(const std::string& temporary, const std::string& full) {
+  static Result<bool> Link(const std::string& temporary, const std::string& full, bool sync = true) {
     int error = 0;
     if (!TryLink(temporary, full, &error)) {
       if (error == EEXIST) return false;
       return ErrnoStatus(full, "cannot be put in place", error);
     }
-    PILUM_RETURN_NOT_OK(SyncFolderOf(full));
+    if (sync) PILUM_RETURN_NOT_OK(SyncFolderOf(full));
     return true;
   }
   static Result<bool> CopyIfAbsent(const std::string& from, const std::string& full) {

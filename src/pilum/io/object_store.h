@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pilum/io/read_only_store.h"
 
@@ -28,6 +29,14 @@ class ObjectStore : public ReadOnlyStore {
   virtual Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) = 0;
   // The same from a finished local file, which may be moved (it is gone afterwards on true).
   virtual Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) = 0;
+  // As Create and PutIfAbsent, but not durable before Sync: for several objects that become so together, and for what
+  // nobody will miss. On stores whose puts are always durable these are the same as those.
+  virtual Result<std::unique_ptr<ByteSink>> CreateUnsynced(const std::string& path) { return Create(path); }
+  virtual Result<bool> PutIfAbsentUnsynced(const std::string& path, std::string_view bytes) {
+    return PutIfAbsent(path, bytes);
+  }
+  // Makes objects that were put unsynced durable: their bytes at once, then each of their folders.
+  virtual Status Sync(const std::vector<std::string>& paths) { return Status::OK(); }
   // The store's clock (S3: the Date of an answer; local: the time of a file just made there, so that reading it writes).
   // kNotFound: no such store.
   virtual Result<StoreTime> Now() const = 0;

@@ -19,6 +19,8 @@ const char* ClassOf(const Status& status) {
     case ErrorKind::kDeadline: return "DeadlineError";
     case ErrorKind::kCancelled: return "CancelledError";
     case ErrorKind::kMemory: return "MemoryLimitError";
+    case ErrorKind::kRetry: return "RetryableConflictError";
+    case ErrorKind::kConflict: return "ConflictError";
     case ErrorKind::kOther: break;
   }
   if (status.IsIOError()) return "StorageError";

@@ -123,6 +123,8 @@ class PyTable {
   }
   explicit PyTable(std::shared_ptr<const Table> table) : table_(std::move(table)) {}
 
+  const std::shared_ptr<const Table>& table() const { return table_; }
+
   nb::object schema() const { return python::ToPython(table_->schema()); }
   uint64_t version() const { return table_->manifest().version; }
   const std::string& branch() const { return table_->branch(); }
@@ -271,6 +273,8 @@ class PyTable {
 };
 
 }  // namespace
+
+std::shared_ptr<const Table> TableOf(nb::handle table) { return nb::cast<const PyTable&>(table).table(); }
 
 void BindTable(nb::module_& m) {
   nb::enum_<RowSelector>(m, "RowSelector")

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/compression.h>
 
 #include "pilum/base/budget_pool.h"
 #include "pilum/table/roaring.h"
@@ -74,6 +77,26 @@ Result<RowSet> ParseDeletions(const DeletionFile& file, const BufferPtr& bytes, 
     return Bad(fmt::format("it deletes {} rows, the manifest says {}", n, file.num_deleted));
   }
   return rows;
+}
+
+Result<DeletionBytes> SerializeDeletions(const RowSet& rows) {
+  constexpr uint64_t kMostInArray = 4999;
+  if (rows.size() > kMostInArray) return DeletionBytes{DeletionFile::Kind::kBitmap, SerializeRoaring32(rows)};
+  arrow::UInt32Builder builder;
+  for (const RowRange& r : rows.ranges()) {
+    for (uint64_t row = r.begin; row < r.end; ++row) PILUM_RETURN_NOT_OK(builder.Append(static_cast<uint32_t>(row)));
+  }
+  PILUM_ASSIGN_OR_RETURN(auto values, builder.Finish());
+  const auto schema = arrow::schema({arrow::field("row_id", arrow::uint32(), /*nullable=*/false)});
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  PILUM_ASSIGN_OR_RETURN(options.codec, arrow::util::Codec::Create(arrow::Compression::ZSTD));
+  options.use_threads = false;
+  PILUM_ASSIGN_OR_RETURN(auto sink, arrow::io::BufferOutputStream::Create());
+  PILUM_ASSIGN_OR_RETURN(auto writer, arrow::ipc::MakeFileWriter(sink, schema, options));
+  PILUM_RETURN_NOT_OK(writer->WriteRecordBatch(*arrow::RecordBatch::Make(schema, values->length(), {values})));
+  PILUM_RETURN_NOT_OK(writer->Close());
+  PILUM_ASSIGN_OR_RETURN(auto bytes, sink->Finish());
+  return DeletionBytes{DeletionFile::Kind::kArrowArray, bytes->ToString()};
 }
 
 }  // namespace pilum

@@ -2,6 +2,7 @@
 // Format: docs/formats/table.md, "Deletion files".
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "pilum/base/context.h"
@@ -14,5 +15,12 @@ namespace pilum {
 // many as the manifest says. Errors name no file.
 Result<RowSet> ParseDeletions(const DeletionFile& file, const BufferPtr& bytes, uint64_t physical_rows,
                               ReadContext& ctx);
+
+// The other direction. `kind` is what pylance would choose for so many: a bitmap from 5000 rows on.
+struct DeletionBytes {
+  DeletionFile::Kind kind = DeletionFile::Kind::kArrowArray;
+  std::string bytes;
+};
+Result<DeletionBytes> SerializeDeletions(const RowSet& rows);
 
 }  // namespace pilum

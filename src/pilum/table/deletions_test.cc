@@ -90,5 +90,23 @@ TEST(Deletions, ChangedBytesNeverCrash) {
   }
 }
 
+TEST(Deletions, WritesWhatItReads) {
+  ReadContext ctx;
+  for (const auto& [rows, kind] :
+       {std::pair(RowSet::Range(3, 5002), DeletionFile::Kind::kArrowArray),
+        std::pair(RowSet::Range(3, 5003), DeletionFile::Kind::kBitmap),
+        std::pair(RowSet::FromRanges({{0, 1}, {9999, 10000}}), DeletionFile::Kind::kArrowArray)}) {
+    auto written = SerializeDeletions(rows);
+    ASSERT_TRUE(written.ok()) << written.status().ToString();
+    EXPECT_EQ(written->kind, kind);
+    DeletionFile file;
+    file.kind = kind;
+    file.num_deleted = rows.size();
+    auto back = ParseDeletions(file, arrow::Buffer::FromString(written->bytes), 10000, ctx);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(*back, rows);
+  }
+}
+
 }  // namespace
 }  // namespace pilum

@@ -11,7 +11,8 @@
 namespace pilum {
 
 namespace table_flags {
-inline constexpr uint64_t kDeletionFiles = 1, kStableRowIds = 2, kBasePaths = 16, kDataOverlays = 64,
+inline constexpr uint64_t kDeletionFiles = 1, kStableRowIds = 2, kV2Format = 4, kConfig = 8, kBasePaths = 16,
+                          kNoTransactionFiles = 32, kDataOverlays = 64, kCoveringIndices = 128,
                           kMixedFileVersions = 256, kTaggedFragmentReuse = 1024;
 }
 

@@ -1,6 +1,8 @@
 #include "pilum/table/roaring.h"
 
+#include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "pilum/base/bytes.h"
 
@@ -62,7 +64,85 @@ Status ReadBitmap(ByteCursor* c, uint64_t base, uint64_t cardinality, RowSet* ou
   return count == cardinality ? Status::OK() : Bad(*c, "its bits are not as many values as it says");
 }
 
+// The values that share their upper 16 bits.
+struct Container {
+  uint16_t key = 0;
+  RowSet values;  // the lower 16 bits
+  uint64_t cardinality = 0;
+  uint64_t plain_size() const { return cardinality <= kMaxArray ? 2 * cardinality : 8192; }
+  uint64_t run_size() const { return 2 + 4 * values.ranges().size(); }
+  bool is_run() const { return run_size() < plain_size(); }
+  uint64_t size() const { return std::min(run_size(), plain_size()); }
+};
+
+std::vector<Container> ContainersOf(const RowSet& values) {
+  std::vector<Container> out;
+  for (const RowRange& r : values.ranges()) {
+    for (uint64_t begin = r.begin; begin < r.end;) {
+      const uint64_t key = begin >> 16, base = key << 16, end = std::min(r.end, base + 65536);
+      if (out.empty() || out.back().key != key) out.push_back({static_cast<uint16_t>(key), {}, 0});
+      out.back().values.Append(begin - base, end - base);
+      out.back().cardinality += end - begin;
+      begin = end;
+    }
+  }
+  return out;
+}
+
+void AppendContainer(const Container& c, std::string* out) {
+  if (c.is_run()) {
+    AppendLE<uint16_t>(out, static_cast<uint16_t>(c.values.ranges().size()));
+    for (const RowRange& r : c.values.ranges()) {
+      AppendLE<uint16_t>(out, static_cast<uint16_t>(r.begin));
+      AppendLE<uint16_t>(out, static_cast<uint16_t>(r.size() - 1));
+    }
+    return;
+  }
+  std::string bits(c.cardinality <= kMaxArray ? 0 : 8192, '\0');
+  for (const RowRange& r : c.values.ranges()) {
+    for (uint64_t v = r.begin; v < r.end; ++v) {
+      if (bits.empty()) {
+        AppendLE<uint16_t>(out, static_cast<uint16_t>(v));
+      } else {
+        bits[v / 8] = static_cast<char>(static_cast<uint8_t>(bits[v / 8]) | 1u << (v % 8));
+      }
+    }
+  }
+  *out += bits;
+}
+
 }  // namespace
+
+std::string SerializeRoaring32(const RowSet& values) {
+  const std::vector<Container> containers = ContainersOf(values);
+  const auto n = static_cast<uint32_t>(containers.size());
+  const bool with_runs = std::any_of(containers.begin(), containers.end(), [](const auto& c) { return c.is_run(); });
+  std::string out;
+  AppendLE<uint32_t>(&out, with_runs ? kWithRuns | (n - 1) << 16 : kNoRuns);
+  if (with_runs) {
+    std::string is_run((n + 7) / 8, '\0');
+    for (uint32_t i = 0; i < n; ++i) {
+      if (containers[i].is_run())
+        is_run[i / 8] = static_cast<char>(static_cast<uint8_t>(is_run[i / 8]) | 1u << (i % 8));
+    }
+    out += is_run;
+  } else {
+    AppendLE<uint32_t>(&out, n);
+  }
+  for (const Container& c : containers) {
+    AppendLE<uint16_t>(&out, c.key);
+    AppendLE<uint16_t>(&out, static_cast<uint16_t>(c.cardinality - 1));
+  }
+  if (!with_runs || n >= kFewContainers) {
+    uint64_t at = out.size() + 4 * uint64_t{n};
+    for (const Container& c : containers) {
+      AppendLE<uint32_t>(&out, static_cast<uint32_t>(at));
+      at += c.size();
+    }
+  }
+  for (const Container& c : containers) AppendContainer(c, &out);
+  return out;
+}
 
 Result<RowSet> ParseRoaring32(std::string_view bytes) {
   ByteCursor c(bytes);

@@ -1,5 +1,7 @@
 #include "pilum/table/roaring.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "pilum/base/bytes.h"
@@ -67,6 +69,24 @@ TEST(Roaring, DamageIsAnError) {
         (void)ParseRoaring32(changed).ok();
       }
     }
+  }
+}
+
+TEST(Roaring, WritesWhatItReads) {
+  std::mt19937_64 rng(7);
+  std::vector<RowSet> sets = {RowSet(), RowSet::Range(0, 1), RowSet::Range(5, 70000), RowSet::Range(0, 65536),
+                              RowSet::Range(UINT32_MAX - 2, uint64_t{UINT32_MAX} + 1)};
+  for (int i = 0; i < 100; ++i) {
+    std::vector<uint64_t> values;
+    uint64_t at = rng() % 100000;
+    const uint64_t gap = 1 + (uint64_t{1} << (rng() % 14));
+    for (uint64_t n = rng() % 9000; n > 0; --n) values.push_back(at += 1 + (rng() % 2 == 0 ? rng() % gap : 0));
+    sets.push_back(RowSet::FromSorted(values));
+  }
+  for (const RowSet& set : sets) {
+    auto back = ParseRoaring32(SerializeRoaring32(set));
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(*back, set);
   }
 }
 

@@ -137,13 +137,24 @@ Status ParseMessage(std::string_view bytes, std::string_view what, Message* out)
 }
 
 // Adds `n` to `*sum`, which may not pass `rows`.
-Status Count(uint64_t n, uint64_t rows, std::string_view what, uint64_t* sum) {
+Status AddCounted(uint64_t n, uint64_t rows, std::string_view what, uint64_t* sum) {
   if (n > rows - *sum) return Bad(fmt::format("more {} than its {} rows", what, rows));
   *sum += n;
   return Status::OK();
 }
 
 }  // namespace
+
+Result<uint64_t> RowIdSequence::Count(std::string_view bytes, uint64_t most) {
+  wire::RowIdSequence message;
+  PILUM_RETURN_NOT_OK(ParseMessage(bytes, "row ids", &message));
+  uint64_t counted = 0;
+  for (const auto& segment : message.segments()) {
+    PILUM_ASSIGN_OR_RETURN(const uint64_t n, CountIds(segment));
+    PILUM_RETURN_NOT_OK(AddCounted(n, most, "row ids", &counted));
+  }
+  return counted;
+}
 
 Result<RowIdSequence> RowIdSequence::Parse(std::string_view bytes, uint64_t rows) {
   wire::RowIdSequence message;
@@ -153,7 +164,7 @@ Result<RowIdSequence> RowIdSequence::Parse(std::string_view bytes, uint64_t rows
   for (const auto& segment : message.segments()) {
     PILUM_ASSIGN_OR_RETURN(const uint64_t n, CountIds(segment));
     out.segments_.push_back({counted, n, {}});
-    PILUM_RETURN_NOT_OK(Count(n, rows, "row ids", &counted));
+    PILUM_RETURN_NOT_OK(AddCounted(n, rows, "row ids", &counted));
   }
   if (counted != rows) return Bad(fmt::format("{} row ids for {} rows", counted, rows));
   for (int i = 0; i < message.segments_size(); ++i) {
@@ -189,7 +200,7 @@ Result<RowVersionSequence> RowVersionSequence::Parse(std::string_view bytes, uin
   for (const auto& run : message.runs()) {
     // What the span's numbers are says nothing: they may be places in a sequence of long ago.
     PILUM_ASSIGN_OR_RETURN(const uint64_t n, CountIds(run.span()));
-    PILUM_RETURN_NOT_OK(Count(n, rows, "row versions", &counted));
+    PILUM_RETURN_NOT_OK(AddCounted(n, rows, "row versions", &counted));
     out.runs_.push_back({counted, run.version()});
   }
   if (counted != rows) return Bad(fmt::format("{} row versions for {} rows", counted, rows));

@@ -20,6 +20,8 @@ class RowIdSequence {
   // `bytes`: the message. kCorrupt where it is none, or not of `rows` ids; that is counted before anything is allocated
   // for them.
   static Result<RowIdSequence> Parse(std::string_view bytes, uint64_t rows);
+  // How many ids there are; kCorrupt past `most`.
+  static Result<uint64_t> Count(std::string_view bytes, uint64_t most);
   // The ids of `rows`, in order, added to `out`. All of them must be below the number of rows.
   void Append(const RowSet& rows, std::vector<uint64_t>* out) const;
 

@@ -68,6 +68,7 @@ Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const T
   TableRef ref = asked;
   auto out = std::make_shared<Table>();
   out->uri_ = uri;
+  out->options_ = options;
   PILUM_ASSIGN_OR_RETURN(out->main_, ReadOnlyStore::Open(uri, options));
   PILUM_RETURN_NOT_OK(ResolveTag(*out->main_, &ref, ctx));
   if (ref.branch == "main") ref.branch.clear();
@@ -77,16 +78,43 @@ Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const T
   if (!ref.branch.empty()) {
     PILUM_ASSIGN_OR_RETURN(out->store_, ReadOnlyStore::Open(StoreUri(uri, ref.branch), options));
   }
-  PILUM_ASSIGN_OR_RETURN(auto found, ref.version    ? FindVersion(*out->store_, *ref.version, ctx)
-                                     : ref.as_of_ns ? FindAsOf(*out->store_, *ref.as_of_ns, ctx)
-                                                    : FindLatest(*out->store_, ctx));
-  out->listed_ = found.listed;
-  out->manifest_ = std::move(found.manifest);
-  auto schema = TableSchema::Make(out->manifest_->schema);
-  if (!schema.ok()) return WithContext(out->store_->uri() + "/" + found.listed.path(), schema.status());
-  out->schema_ = std::move(*schema);
-  out->files_ = std::make_shared<const TableFiles>(out->store_, out->manifest_->base_paths, options);
+  PILUM_RETURN_NOT_OK(out->Find(ref, ctx));
   return out;
+}
+
+Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const ReadOnlyStore> store, const TableRef& ref,
+                                                 ReadContext& ctx) {
+  auto out = std::make_shared<Table>();
+  out->uri_ = store->uri();
+  out->main_ = out->store_ = std::move(store);
+  PILUM_RETURN_NOT_OK(out->Find(ref, ctx));
+  return out;
+}
+
+Result<std::shared_ptr<const Table>> Table::Reopen(std::optional<uint64_t> version, ReadContext& ctx) const {
+  auto out = std::make_shared<Table>();
+  out->uri_ = uri_;
+  out->branch_ = branch_;
+  out->options_ = options_;
+  out->main_ = main_;
+  out->store_ = store_;
+  TableRef ref;
+  ref.version = version;
+  PILUM_RETURN_NOT_OK(out->Find(ref, ctx));
+  return out;
+}
+
+Status Table::Find(const TableRef& ref, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto found, ref.version    ? FindVersion(*store_, *ref.version, ctx)
+                                     : ref.as_of_ns ? FindAsOf(*store_, *ref.as_of_ns, ctx)
+                                                    : FindLatest(*store_, ctx));
+  listed_ = found.listed;
+  manifest_ = std::move(found.manifest);
+  auto schema = TableSchema::Make(manifest_->schema);
+  if (!schema.ok()) return WithContext(store_->uri() + "/" + found.listed.path(), schema.status());
+  schema_ = std::move(*schema);
+  files_ = std::make_shared<const TableFiles>(store_, manifest_->base_paths, options_);
+  return Status::OK();
 }
 
 Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const SnapshotOptions& options, ReadContext& ctx) const {

@@ -11,6 +11,7 @@
 
 #include "pilum/io/read_only_store.h"
 #include "pilum/source/snapshot.h"
+#include "pilum/table/fragment.h"
 #include "pilum/table/indices.h"
 #include "pilum/table/manifest.h"
 #include "pilum/table/manifest_names.h"
@@ -58,6 +59,12 @@ class Table {
   static Result<std::shared_ptr<const Table>> Open(const std::string& uri, const TableRef& ref,
                                                    const StoreOptions& options, ReadContext& ctx);
 
+  // Of main, in a store that is open.
+  static Result<std::shared_ptr<const Table>> Open(std::shared_ptr<const ReadOnlyStore> store, const TableRef& ref,
+                                                   ReadContext& ctx);
+  // The same branch, as it is now, or at another version.
+  Result<std::shared_ptr<const Table>> Reopen(std::optional<uint64_t> version, ReadContext& ctx) const;
+
   const std::string& uri() const { return uri_; }  // as given
   const std::string& branch() const { return branch_; }
   const Manifest& manifest() const { return *manifest_; }
@@ -70,6 +77,9 @@ class Table {
   const TableFiles& files() const { return *files_; }
   const ReadOnlyStore& store() const { return *store_; }
   const ReadOnlyStore& main_store() const { return *main_; }
+  // What its fragments are read with, and how its stores are reached.
+  TableContext context() const { return {files_, schema_, manifest_, false}; }
+  const StoreOptions& options() const { return options_; }
 
   Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
   Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const SnapshotOptions& options, ReadContext& ctx) const;
@@ -91,8 +101,10 @@ class Table {
 
  private:
   Status LearnKind(TableIndex* index, ReadContext& ctx) const;
+  Status Find(const TableRef& ref, ReadContext& ctx);  // where both stores are open
 
   std::string uri_, branch_;
+  StoreOptions options_;
   std::shared_ptr<const ReadOnlyStore> main_;   // where tags and branches are kept
   std::shared_ptr<const ReadOnlyStore> store_;  // of the branch
   std::shared_ptr<const TableFiles> files_;

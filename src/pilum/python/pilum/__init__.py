@@ -1,7 +1,8 @@
 """Pilum: a native engine for Lance data.
 
 - ``pilum.file``: read and write (2.0 to 2.2) single Lance files, with pylance's names.
-- ``pilum.dataset(uri)``: one version of a Lance table, to read, with pylance's names.
+- ``pilum.dataset(uri)``: one version of a Lance table, to read and to change, with pylance's names;
+  ``pilum.write_dataset`` makes tables and adds rows.
 - ``pilum.scan(uri)``: a table, part store or file as a polars LazyFrame.
 - ``pilum.store``: part stores, immutable parts with sidecar indexes, read by SQL.
 - ``pilum.sketch``: mergeable summaries of columns, with errors that are stated.
@@ -21,12 +22,14 @@ from . import _pilum, errors
 from ._pilum import __version__
 from .errors import (
     CancelledError,
+    ConflictError,
     CorruptError,
     DeadlineError,
     Error,
     MemoryLimitError,
     NotFound,
     QueryError,
+    RetryableConflictError,
     StorageError,
     UnsupportedError,
     UsageError,
@@ -34,6 +37,7 @@ from .errors import (
 from . import dataset as _tables  # first: the function of that name takes its place
 from . import file, sketch, store
 from .store import QueryResult, query
+from .write import write_dataset
 
 
 def dataset(uri, version=None, asof=None, *, storage_options=None, default_scan_options=None, verify=True, **others):
@@ -67,6 +71,7 @@ def __getattr__(name):
 
 __all__ = [
     "CancelledError",
+    "ConflictError",
     "CorruptError",
     "DeadlineError",
     "Error",
@@ -77,6 +82,7 @@ __all__ = [
     "NotFound",
     "QueryError",
     "QueryResult",
+    "RetryableConflictError",
     "StorageError",
     "UnsupportedError",
     "UsageError",
@@ -92,4 +98,5 @@ __all__ = [
     "schema_to_json",
     "sketch",
     "store",
+    "write_dataset",
 ]

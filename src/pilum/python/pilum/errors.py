@@ -48,14 +48,24 @@ class MemoryLimitError(Error, MemoryError):
     """Memory ran out, or over the limit that was set."""
 
 
+class ConflictError(Error, OSError):
+    """What somebody else committed to the table meanwhile leaves no sense in this change; nothing was committed."""
+
+
+class RetryableConflictError(ConflictError):
+    """Somebody else committed first; nothing was committed. The same call on the newest version may succeed."""
+
+
 __all__ = [
     "CancelledError",
+    "ConflictError",
     "CorruptError",
     "DeadlineError",
     "Error",
     "MemoryLimitError",
     "NotFound",
     "QueryError",
+    "RetryableConflictError",
     "StorageError",
     "UnsupportedError",
     "UsageError",

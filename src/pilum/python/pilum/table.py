@@ -1,4 +1,4 @@
-"""Lance tables, to read, by pylance's names.
+"""Lance tables by pylance's names.
 
     >>> ds = pilum.dataset("flights.lance", version=7)
     >>> ds.to_table(columns=["carrier", "dep_delay"], filter="dep_delay > 600", with_row_id=True)
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from . import _pilum
 from .blob import BlobReads
+from .dataset_write import Writes
 from .errors import CorruptError, UsageError
 from .file import _storage, _verify
 from .fragment import DataFile, FragmentMetadata, LanceFragment, fragment_metadata
@@ -39,7 +40,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Rows, BlobReads):
+class LanceDataset(Writes, Rows, BlobReads):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -173,7 +174,7 @@ class LanceDataset(Rows, BlobReads):
 
     @property
     def tags(self) -> Tags:
-        return Tags(self._table)
+        return Tags(self)
 
     @property
     def branches(self) -> Branches:
@@ -313,9 +314,7 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 
 refuse_writes(
-    LanceDataset, "add_bases", "add_columns", "alter_columns", "cleanup_old_versions", "commit", "commit_batch",
-    "create_branch", "create_index", "create_scalar_index", "deep_clone", "delete", "delete_config_keys", "drop_columns",
-    "drop_index", "insert", "merge", "merge_insert", "migrate_manifest_paths_v2", "replace_field_metadata",
-    "replace_schema_metadata", "restore", "shallow_clone", "truncate_table", "update", "update_config",
-    "update_field_metadata", "update_metadata", "update_schema_metadata",
+    LanceDataset, "add_bases", "cleanup_old_versions", "commit", "commit_batch", "create_branch", "create_index",
+    "create_scalar_index", "deep_clone", "drop_index", "merge", "merge_insert", "migrate_manifest_paths_v2", "shallow_clone",
+    "update",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Tuple
 
+from .dataset_write import TagWrites
 from .errors import NotFound, UnsupportedError, UsageError
 
 
@@ -91,21 +92,21 @@ def refuse_writes(cls, *names: str):
 
     def refusal(name):
         def refused(self, *args, **how):
-            raise UnsupportedError(f"{cls.__name__}.{name} changes the table, which Pilum only reads so far")
+            raise UnsupportedError(f"{cls.__name__}.{name} changes the table, which Pilum does not do yet")
 
         refused.__name__ = name
-        refused.__doc__ = "Refused: it changes the table, which Pilum only reads so far."
+        refused.__doc__ = "Refused: it changes the table, which Pilum does not do yet."
         return refused
 
     for name in names:
         setattr(cls, name, refusal(name))
 
 
-class Tags:
+class Tags(TagWrites):
     """Names for versions."""
 
-    def __init__(self, table):
-        self._table = table
+    def __init__(self, dataset):
+        self._dataset, self._table = dataset, dataset._table
 
     def list(self) -> Dict[str, Dict[str, Any]]:
         return {
@@ -141,7 +142,6 @@ class Branches:
         return sorted(self.list().items(), key=lambda item: item[1]["parent_version"], reverse=order != "asc")
 
 
-refuse_writes(Tags, "create", "delete", "update", "replace_metadata")
 refuse_writes(Branches, "create", "delete", "replace_metadata")
 
 

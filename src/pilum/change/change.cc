@@ -1,0 +1,48 @@
+#include "pilum/change/change.h"
+
+namespace pilum {
+
+Result<WritableTable> OpenToWrite(std::shared_ptr<const Table> table) {
+  PILUM_ASSIGN_OR_RETURN(auto main, ObjectStore::Open(table->uri(), table->options()));
+  if (table->branch().empty()) return WritableTable{std::move(table), main, main};
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(table->store().uri(), table->options()));
+  return WritableTable{std::move(table), std::move(store), std::move(main)};
+}
+
+Result<WritableTable> OpenToWrite(std::shared_ptr<ObjectStore> store, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto table, Table::Open(store, {}, ctx));
+  return WritableTable{std::move(table), store, store};
+}
+
+Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx) {
+  const Table& t = *table.table;
+  PILUM_ASSIGN_OR_RETURN(auto stored, LoadStored(*table.store, t.listed(), t.context().manifest, ctx));
+  const Status writable = CheckWritable(*stored);
+  if (!writable.ok()) return WithContext(t.uri(), writable);
+  return ChangeBase{table.table, table.store, std::move(stored)};
+}
+
+Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
+                               std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx) {
+  CommitOptions how;
+  how.sync = options.sync;
+  for (const auto& [key, value] : options.properties) {
+    (*transaction.mutable_transaction_properties())[key] = value;
+  }
+  Committer committer(base.store, base.stored, how);
+  committer.AddWritten(std::move(written));
+  if (taken) committer.SetTaken(std::move(*taken));
+  return committer.Commit(std::move(transaction), ctx);
+}
+
+Result<Committed> Redo(WritableTable table, const ChangeOptions& options, ReadContext& ctx,
+                       const std::function<Result<Committed>(const ChangeBase&)>& change) {
+  for (int done = 0;; ++done) {
+    PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
+    auto committed = change(base);
+    if (committed.ok() || KindOf(committed.status()) != ErrorKind::kRetry || done >= options.max_redo) return committed;
+    PILUM_ASSIGN_OR_RETURN(table.table, table.table->Reopen(std::nullopt, ctx));
+  }
+}
+
+}  // namespace pilum

@@ -1,0 +1,15 @@
+// Which rows of a version a predicate is TRUE for, by fragment and by their places in it. Called by operations that change
+// rows. Nothing is read of columns that the predicate does not name.
+#pragma once
+
+#include <string>
+
+#include "pilum/table/commit/rebase.h"
+#include "pilum/table/table.h"
+
+namespace pilum {
+
+// Rows that are deleted are not among them. kQuery where the text is wrong. An empty predicate: all rows.
+Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx);
+
+}  // namespace pilum

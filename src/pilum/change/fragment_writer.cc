@@ -1,0 +1,78 @@
+#include "pilum/change/fragment_writer.h"
+
+#include <algorithm>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "pilum/table/commit/names.h"
+#include "pilum/table/commit/schema_fields.h"
+
+namespace pilum {
+
+void RemoveWritten(ObjectStore* table, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) (void)table->Remove(path);
+}
+
+FragmentWriter::FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_ptr<arrow::Schema> schema,
+                               std::shared_ptr<const FieldIds> ids, const FragmentWriterOptions& options)
+    : table_(std::move(table)), schema_(std::move(schema)), ids_(std::move(ids)), options_(options) {}
+
+FragmentWriter::~FragmentWriter() {
+  if (!finished_) Abandon();
+}
+
+void FragmentWriter::Abandon() {
+  file_.reset();
+  RemoveWritten(table_.get(), out_.written);
+  out_ = {};
+}
+
+Status FragmentWriter::Begin() {
+  name_ = NewDataFileName();
+  PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced("data/" + name_));
+  WriteOptions options;
+  options.version = options_.version;
+  options.page_bytes = options_.page_bytes;
+  options.checksums = options_.checksums;
+  options.ids = ids_;
+  PILUM_ASSIGN_OR_RETURN(file_, FileWriter::Make(std::move(sink), schema_, options));
+  return Status::OK();
+}
+
+Status FragmentWriter::EndFragment() {
+  if (!file_) return Status::OK();
+  PILUM_ASSIGN_OR_RETURN(const uint64_t rows, file_->Finish());
+  out_.written.push_back("data/" + name_);
+  auto* fragment = out_.fragments.Add();
+  fragment->set_physical_rows(rows);
+  auto* file = fragment->add_files();
+  file->set_path(name_);
+  file->set_file_size_bytes(file_->bytes_written());
+  file_.reset();
+  return SetColumns(*schema_, *ids_, options_.version, file);
+}
+
+Status FragmentWriter::Write(const arrow::RecordBatch& batch) {
+  for (int64_t at = 0; at < batch.num_rows();) {
+    if (!file_) PILUM_RETURN_NOT_OK(Begin());
+    const uint64_t room = std::max<uint64_t>(options_.max_rows_per_file, 1) - file_->rows_written();
+    const int64_t n = static_cast<int64_t>(std::min<uint64_t>(room, static_cast<uint64_t>(batch.num_rows() - at)));
+    const bool whole = at == 0 && n == batch.num_rows();
+    PILUM_RETURN_NOT_OK(file_->Write(whole ? batch : *batch.Slice(at, n)));
+    at += n;
+    out_.rows += static_cast<uint64_t>(n);
+    if (static_cast<uint64_t>(n) == room || file_->bytes_written() >= options_.max_bytes_per_file) {
+      PILUM_RETURN_NOT_OK(EndFragment());
+    }
+  }
+  return Status::OK();
+}
+
+Result<NewFragments> FragmentWriter::Finish() {
+  PILUM_RETURN_NOT_OK(EndFragment());
+  finished_ = true;
+  return std::move(out_);
+}
+
+}  // namespace pilum

@@ -1,0 +1,63 @@
+// Batches as new fragments: data files of so many rows and bytes, named anew. Called by the operations of this folder.
+// Not thread-safe. Memory: what FileWriter holds for one file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "pilum/file/file_writer.h"
+#include "pilum/io/object_store.h"
+#include "pilum/table/commit/wire.h"
+
+namespace pilum {
+
+struct NewFragments {
+  google::protobuf::RepeatedPtrField<wire::DataFragment> fragments;  // without ids: a commit gives them
+  std::vector<std::string> written;  // paths of data files, which the commit makes durable (Committer::AddWritten)
+  uint64_t rows = 0;
+};
+
+struct FragmentWriterOptions {
+  FileVersion version = FileVersion::kV2_2;
+  uint64_t max_rows_per_file = uint64_t{1} << 20;
+  uint64_t max_bytes_per_file = uint64_t{90} << 30;  // asked after each batch
+  uint64_t page_bytes = WriteOptions().page_bytes;
+  bool checksums = true;
+};
+
+class FragmentWriter {
+ public:
+  // `schema`: the columns that are written, in the table's order and types, with the table's field ids.
+  FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_ptr<arrow::Schema> schema,
+                 std::shared_ptr<const FieldIds> ids, const FragmentWriterOptions& options);
+  ~FragmentWriter();  // without Finish: what was written is removed again
+
+  // Of exactly that schema's columns.
+  Status Write(const arrow::RecordBatch& batch);
+  // Ends the fragment: the next batch begins another.
+  Status EndFragment();
+  Result<NewFragments> Finish();
+  // Removes what was written: nothing will name it.
+  void Abandon();
+
+ private:
+  Status Begin();
+
+  const std::shared_ptr<ObjectStore> table_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  const std::shared_ptr<const FieldIds> ids_;
+  const FragmentWriterOptions options_;
+  std::unique_ptr<FileWriter> file_;  // null: none is open
+  std::string name_;
+  NewFragments out_;
+  bool finished_ = false;
+};
+
+// Best effort: files that no version names.
+void RemoveWritten(ObjectStore* table, const std::vector<std::string>& paths);
+
+}  // namespace pilum

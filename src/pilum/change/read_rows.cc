@@ -1,0 +1,49 @@
+#include "pilum/change/read_rows.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "pilum/table/fragment.h"
+
+namespace pilum {
+
+Result<TakenRows> LiveRows(const Table& table, const std::vector<uint64_t>& fragments, ReadContext& ctx) {
+  TakenRows out;
+  for (const uint64_t id : fragments) {
+    bool found = false;
+    for (const Fragment& f : table.manifest().fragments) {
+      if (f.id != id) continue;
+      PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(table.context(), f, ctx));
+      PILUM_ASSIGN_OR_RETURN(const RowSet deleted, fragment->ReadDeletions(ctx));
+      out[id] = deleted.Complement(fragment->num_rows());
+      found = true;
+    }
+    if (!found) return NotFoundError("{}: version {} has no fragment {}", table.uri(), table.manifest().version, id);
+  }
+  return out;
+}
+
+Status ReadRows(const Table& table, const TakenRows& rows, const std::vector<FieldPath>& columns,
+                const BatchLimits& limits, ReadContext& ctx, const TakeBatch& take) {
+  for (const Fragment& f : table.manifest().fragments) {
+    const auto at = rows.find(f.id);
+    if (at == rows.end() || at->second.empty()) continue;
+    PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(table.context(), f, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto stream, fragment->Read(columns, at->second, limits, ctx));
+    for (;;) {
+      PILUM_RETURN_NOT_OK(ctx.Check());
+      PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
+      if (!batch) break;
+      PILUM_RETURN_NOT_OK(take(f.id, stream->rows(), *batch));
+    }
+  }
+  return Status::OK();
+}
+
+std::vector<FieldPath> AllColumns(const Table& table) {
+  std::vector<FieldPath> out;
+  for (const auto& f : table.schema()->fields()) out.push_back({{f->name()}});
+  return out;
+}
+
+}  // namespace pilum

@@ -1,0 +1,41 @@
+#include "pilum/change/take_away.h"
+
+#include "pilum/table/commit/put_deletions.h"
+#include "pilum/table/fragment.h"
+
+namespace pilum {
+namespace {
+
+const Fragment* Find(const Manifest& m, uint64_t id) {
+  for (const Fragment& f : m.fragments) {
+    if (f.id == id) return &f;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<TakenAway> TakeAway(const ChangeBase& base, const TakenRows& taken, ReadContext& ctx) {
+  TakenAway out;
+  const TableContext context = base.table->context();
+  for (const auto& stored : base.stored->manifest.fragments()) {
+    const auto at = taken.find(stored.id());
+    if (at == taken.end() || at->second.empty()) continue;
+    const Fragment* fragment = Find(*context.manifest, stored.id());
+    PILUM_ASSIGN_OR_RETURN(auto opened, PhysicalFragment::Make(context, *fragment, ctx));
+    PILUM_ASSIGN_OR_RETURN(const RowSet before, opened->ReadDeletions(ctx));
+    const RowSet all = before.Union(at->second);
+    out.rows += all.size() - before.size();
+    if (all.size() == opened->num_rows()) {
+      out.gone.push_back(stored.id());
+      continue;
+    }
+    auto* updated = out.updated.Add();
+    *updated = stored;
+    updated->set_physical_rows(opened->num_rows());
+    PILUM_RETURN_NOT_OK(PutDeletions(all, base.stored->version(), base.store.get(), updated, &out.written));
+  }
+  return out;
+}
+
+}  // namespace pilum

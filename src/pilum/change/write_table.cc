@@ -1,0 +1,156 @@
+#include "pilum/change/write_table.h"
+
+#include <optional>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include "pilum/change/fit_rows.h"
+#include "pilum/table/commit/schema_fields.h"
+
+namespace pilum {
+namespace {
+
+Result<FileVersion> VersionOf(const std::string& name) {
+  for (const FileVersion v : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2}) {
+    if (VersionName(v) == name) return v;
+  }
+  if (name == "legacy" || name == "0.1") {
+    return Unsupported("data files of version 0.1 are read but not written; overwrite the table with 2.0 or newer");
+  }
+  return Unsupported("data files of version {} are not written by this Pilum; it writes 2.0, 2.1 and 2.2", name);
+}
+
+// What is written, and where: one call of WriteTable.
+class TableWrite {
+ public:
+  TableWrite(std::shared_ptr<ObjectStore> store, std::shared_ptr<const StoredVersion> read,
+             const WriteTableOptions& options, ReadContext& ctx)
+      : store_(std::move(store)), read_(std::move(read)), options_(options), ctx_(ctx) {}
+
+  Result<WrittenTable> Run(arrow::RecordBatchReader& rows) {
+    const bool append = read_ && options_.mode == WriteMode::kAppend;
+    PILUM_ASSIGN_OR_RETURN(const FileVersion version, ChooseVersion());
+    PILUM_RETURN_NOT_OK(CheckBlobs(*rows.schema()));
+    WireFields fields;
+    FileSchema schema;
+    if (append) {
+      schema = read_->read->schema;
+    } else {
+      PILUM_ASSIGN_OR_RETURN(fields, FieldsOf(*rows.schema()));
+      PILUM_ASSIGN_OR_RETURN(schema, SchemaOf(fields, *rows.schema()));
+    }
+    PILUM_ASSIGN_OR_RETURN(const FitRows fit,
+                           append ? FitRows::Make(schema, *rows.schema()) : FitRows::MakeForNew(schema));
+    PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, rows));
+    wire::Transaction t;
+    if (append) {
+      *t.mutable_append()->mutable_fragments() = added.fragments;
+    } else {
+      auto* op = t.mutable_overwrite();
+      *op->mutable_fragments() = added.fragments;
+      *op->mutable_schema() = fields;
+      *op->mutable_schema_metadata() = MetadataMap(*schema.schema);
+      for (const auto& [key, value] : options_.config) {
+        if (!read_) (*op->mutable_config_upsert_values())[key] = value;
+      }
+    }
+    auto committed = Commit(std::move(t), added.written, version);
+    if (!committed.ok()) {
+      // Where the commit may have happened all the same, the files stay: clean-up tells.
+      const ErrorKind kind = KindOf(committed.status());
+      if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict) RemoveWritten(store_.get(), added.written);
+      return committed.status();
+    }
+    return WrittenTable{committed->version, added.rows};
+  }
+
+ private:
+  Result<FileVersion> ChooseVersion() const {
+    if (!options_.data_version.empty()) return VersionOf(options_.data_version);
+    return VersionOf(read_ ? read_->manifest.data_format().version() : "2.2");
+  }
+
+  static Status CheckBlobs(const arrow::Schema& schema) {
+    for (const auto& f : schema.fields()) {
+      if (f->metadata() && f->metadata()->Get("ARROW:extension:name").ValueOr("") == "lance.blob.v2") {
+        return Unsupported("column '{}': blobs of kind lance.blob.v2 are not written yet", f->name());
+      }
+    }
+    return Status::OK();
+  }
+
+  static Result<FileSchema> SchemaOf(const WireFields& fields, const arrow::Schema& rows) {
+    wire::Schema schema;
+    *schema.mutable_fields() = fields;
+    *schema.mutable_metadata() = MetadataMap(rows);
+    return ParseSchemaMessage(SerializeWire(schema));
+  }
+
+  Result<NewFragments> WriteRows(const FitRows& fit, FileVersion version, arrow::RecordBatchReader& rows) {
+    FragmentWriter writer(
+        store_, fit.schema(), fit.ids(),
+        {version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes, options_.checksums});
+    for (;;) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      PILUM_ASSIGN_OR_RETURN(auto batch, rows.Next());
+      if (!batch) break;
+      PILUM_ASSIGN_OR_RETURN(auto fitted, fit.Fit(*batch));
+      PILUM_RETURN_NOT_OK(writer.Write(*fitted));
+    }
+    return writer.Finish();
+  }
+
+  Result<Committed> Commit(wire::Transaction t, const std::vector<std::string>& written, FileVersion version) {
+    for (const auto& [key, value] : options_.properties) (*t.mutable_transaction_properties())[key] = value;
+    CommitOptions how;
+    how.sync = options_.sync;
+    how.v1_names = options_.v1_names;
+    how.stable_row_ids = options_.stable_row_ids;
+    if (t.has_overwrite()) how.data_version = std::string(VersionName(version));
+    Committer committer(store_, read_, how);
+    committer.AddWritten(written);
+    return committer.Commit(std::move(t), ctx_);
+  }
+
+  const std::shared_ptr<ObjectStore> store_;
+  const std::shared_ptr<const StoredVersion> read_;
+  const WriteTableOptions& options_;
+  ReadContext& ctx_;
+};
+
+Status Exists(const std::string& uri) { return UsageError("Dataset already exists: {}", uri); }
+
+// `table`: what opening it gave.
+Result<WrittenTable> WriteInto(const Result<std::shared_ptr<const Table>>& table,
+                               const std::shared_ptr<ObjectStore>& store, arrow::RecordBatchReader& rows,
+                               const WriteTableOptions& options, ReadContext& ctx) {
+  if (table.ok()) return WriteTable(WritableTable{*table, store, store}, rows, options, ctx);
+  if (KindOf(table.status()) != ErrorKind::kNotFound) return table.status();
+  auto written = TableWrite(store, nullptr, options, ctx).Run(rows);
+  if (written.ok() || KindOf(written.status()) != ErrorKind::kRetry) return written;
+  return options.mode == WriteMode::kCreate ? Exists(store->uri()) : written;
+}
+
+}  // namespace
+
+Result<WrittenTable> WriteTable(const std::string& uri, arrow::RecordBatchReader& rows,
+                                const WriteTableOptions& options, const StoreOptions& storage, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri, storage));
+  return WriteInto(Table::Open(uri, {}, storage, ctx), store, rows, options, ctx);
+}
+
+Result<WrittenTable> WriteTable(std::shared_ptr<ObjectStore> store, arrow::RecordBatchReader& rows,
+                                const WriteTableOptions& options, ReadContext& ctx) {
+  return WriteInto(Table::Open(store, {}, ctx), store, rows, options, ctx);
+}
+
+Result<WrittenTable> WriteTable(const WritableTable& table, arrow::RecordBatchReader& rows,
+                                const WriteTableOptions& options, ReadContext& ctx) {
+  if (options.mode == WriteMode::kCreate) return Exists(table.table->uri());
+  PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
+  return TableWrite(base.store, base.stored, options, ctx).Run(rows);
+}
+
+}  // namespace pilum

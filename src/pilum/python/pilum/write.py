@@ -1,0 +1,171 @@
+"""Rows into Lance tables, by pylance's names.
+
+    >>> ds = pilum.write_dataset(rows, "flights.lance", mode="append", commit_message="of today")
+
+A call that returns was committed, and is on disk: data files, transaction, manifest and their folders are synced (``sync=False``
+leaves that to the system).
+"""
+
+import os
+from typing import Any, Dict, Iterable, Optional
+
+import pyarrow as pa
+
+from . import _pilum
+from .errors import UnsupportedError
+from .file import _storage
+
+_MODES = ("create", "append", "overwrite")
+_VERSIONS = {None: "", "stable": "2.2", "next": "2.3", "legacy": "0.1"}
+_MESSAGE = "__lance_commit_message"
+
+# Settings of pylance's that change how, never what.
+_TUNING = {"max_rows_per_group", "data_cache_bytes", "session", "blob_pack_file_size_threshold"}
+_DEFAULTS = {"external_blob_mode": "reference", "allow_external_blob_outside_bases": False}
+
+
+def _refuse(given: Dict[str, Any]) -> None:
+    for name, value in given.items():
+        if name not in _TUNING and value is not None and value != _DEFAULTS.get(name):
+            raise UnsupportedError(f"{name} is not supported by Pilum yet; leave it out")
+
+
+def properties(message: Optional[str], given: Optional[Dict[str, str]]) -> Dict[str, str]:
+    """What is kept with a transaction."""
+    out = dict(given or {})
+    if message is not None:
+        out[_MESSAGE] = message
+    return out
+
+
+def _frame(data, schema: Optional[pa.Schema]) -> pa.Table:
+    table = pa.Table.from_pandas(data, schema=schema)
+    return table.replace_schema_metadata(None)  # pandas' own facts are not the table's
+
+
+def as_reader(data, schema: Optional[pa.Schema] = None):
+    """(schema, pyarrow.Table) or (schema, iterator of batches), of all that pylance writes."""
+    if hasattr(data, "scanner") and not isinstance(data, pa.Table):  # a dataset, pyarrow's, pylance's or ours
+        data = data.scanner()
+    if hasattr(data, "to_reader") and not isinstance(data, pa.Table):
+        data = data.to_reader()
+    if isinstance(data, dict):
+        data = pa.Table.from_pydict(data, schema=schema)
+    elif isinstance(data, list) and data and isinstance(data[0], dict):
+        data = pa.Table.from_pylist(data, schema=schema)
+    elif type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
+        data = _frame(data, schema)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return data.schema, data
+    if isinstance(data, pa.RecordBatchReader):
+        return data.schema, iter(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(data)
+        return reader.schema, iter(reader)
+    if isinstance(data, Iterable):
+        if schema is None:
+            raise ValueError("Must provide schema to write dataset from RecordBatch iterable")
+        return schema, iter(data)
+    raise TypeError(
+        f"Unknown data type {type(data)}. Please check that it is a pyarrow Table, RecordBatch, RecordBatchReader or "
+        "dataset, a pandas DataFrame, or has __arrow_c_stream__"
+    )
+
+
+def _config(options) -> Dict[str, str]:
+    """Config keys that pylance makes of auto_cleanup_options."""
+    if options is None:
+        return {}
+    given = options if isinstance(options, dict) else vars(options)
+    out = {}
+    if given.get("interval") is not None:
+        out["lance.auto_cleanup.interval"] = str(given["interval"])
+    if given.get("older_than_seconds") is not None:
+        out["lance.auto_cleanup.older_than"] = f"{given['older_than_seconds']}s"
+    return out
+
+
+def write_dataset(
+    data_obj,
+    uri=None,
+    schema: Optional[pa.Schema] = None,
+    mode: str = "create",
+    *,
+    max_rows_per_file: int = 1024 * 1024,
+    max_bytes_per_file: int = 90 * 1024**3,
+    max_page_bytes: Optional[int] = None,
+    storage_options: Optional[Dict[str, str]] = None,
+    data_storage_version: Optional[str] = None,
+    use_legacy_format: Optional[bool] = None,
+    enable_v2_manifest_paths: bool = True,
+    enable_stable_row_ids: bool = False,
+    auto_cleanup_options=None,
+    commit_message: Optional[str] = None,
+    transaction_properties: Optional[Dict[str, str]] = None,
+    sync: bool = True,
+    **others,
+):
+    """Writes rows and gives the new version, as a :class:`pilum.LanceDataset`.
+
+    Parameters
+    ----------
+    data_obj:
+        A pyarrow Table, RecordBatch, reader or dataset, a pandas DataFrame, a list or dict of values, an iterable of
+        batches with ``schema``, or anything with ``__arrow_c_stream__``. Streams are written as they come.
+    uri:
+        The table's folder, or a :class:`pilum.LanceDataset` whose branch is written to.
+    mode:
+        "create" (an error where there is a table), "append", or "overwrite"; the last two make a table where there is none.
+    max_rows_per_file, max_bytes_per_file:
+        Where a data file ends and the next fragment begins; bytes are looked at after each batch.
+    data_storage_version:
+        "2.0", "2.1" or "2.2" (the default of new tables; others go on with theirs).
+    enable_v2_manifest_paths, enable_stable_row_ids, auto_cleanup_options:
+        Of new tables, as in pylance.
+    commit_message, transaction_properties:
+        Kept with what made the version: ``read_transaction``.
+    sync:
+        On disk before the call returns. Without it a power cut may take what was acknowledged.
+
+    Raises ``UsageError`` where columns do not fit the table, ``RetryableConflictError`` or ``ConflictError`` where others
+    committed first what this cannot follow on.
+    """
+    from .dataset import LanceDataset
+
+    _refuse(others)
+    if mode not in _MODES:
+        raise ValueError(f"Invalid mode {mode}")
+    if uri is None:
+        raise ValueError("Must specify 'uri': the table's folder, or a LanceDataset")
+    if use_legacy_format is not None:
+        data_storage_version = "legacy" if use_legacy_format else "stable"
+    table = None
+    if isinstance(uri, LanceDataset):
+        base, table = uri, uri._table
+        path, storage_options = base._uri, storage_options
+    else:
+        path = os.fspath(uri)
+    options = {
+        "mode": mode,
+        "max_rows_per_file": max_rows_per_file,
+        "max_bytes_per_file": max_bytes_per_file,
+        "page_bytes": max_page_bytes,
+        "data_version": _VERSIONS.get(data_storage_version, data_storage_version),
+        "v1_names": not enable_v2_manifest_paths,
+        "stable_row_ids": enable_stable_row_ids,
+        "config": _config(auto_cleanup_options),
+        "properties": properties(commit_message, transaction_properties),
+        "sync": sync,
+    }
+    reader_schema, batches = as_reader(data_obj, schema)
+    version, _ = _pilum.table_write(
+        table, path, reader_schema, batches, options, _storage(path, storage_options)
+    )
+    if table is not None:
+        return base.checkout_version(version)
+    return LanceDataset(path, version, storage_options=storage_options)
+
+
+__all__ = ["write_dataset"]

@@ -1,0 +1,149 @@
+// Updates: rows that move to new fragments, columns that move to new files.
+#include <algorithm>
+#include <unordered_map>
+
+#include "pilum/table/commit/applying.h"
+#include "pilum/table/commit/index_coverage.h"
+#include "pilum/table/commit/row_id_bytes.h"
+#include "pilum/table/row_ids.h"
+
+namespace pilum {
+namespace {
+
+constexpr int kRewriteRows = 0;
+
+Result<std::string> BytesAt(const wire::ExternalFile& file, const Applying& next) {
+  PILUM_ASSIGN_OR_RETURN(auto source, next.table->OpenSource(file.path(), *next.ctx));
+  PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({file.offset(), file.size()}, *next.ctx));
+  return bytes->ToString();
+}
+
+Result<std::string> RowIdsOf(const wire::DataFragment& f, const Applying& next) {
+  if (f.has_inline_row_ids()) return f.inline_row_ids();
+  if (f.has_external_row_ids()) return BytesAt(f.external_row_ids(), next);
+  return Unsupported("fragment {}: its row ids lie where this Pilum does not read them", f.id());
+}
+
+// Empty: none is kept, which stands for version 1.
+Result<std::string> CreatedAtOf(const wire::DataFragment& f, const Applying& next) {
+  if (f.has_inline_created_at()) return f.inline_created_at();
+  if (f.has_external_created_at()) return BytesAt(f.external_created_at(), next);
+  if (f.has_spilled_created_at()) {
+    return Unsupported("fragment {}: its row versions lie where this Pilum does not read them", f.id());
+  }
+  return std::string();
+}
+
+using Created = std::unordered_map<uint64_t, uint64_t>;  // row id -> the version that its row was made in
+
+Status AddCreated(const wire::DataFragment& f, const Applying& next, Created* out) {
+  const RowSet all = RowSet::All(f.physical_rows());
+  PILUM_ASSIGN_OR_RETURN(const std::string id_bytes, RowIdsOf(f, next));
+  PILUM_ASSIGN_OR_RETURN(auto sequence, RowIdSequence::Parse(id_bytes, f.physical_rows()));
+  std::vector<uint64_t> ids, versions;
+  sequence.Append(all, &ids);
+  PILUM_ASSIGN_OR_RETURN(const std::string version_bytes, CreatedAtOf(f, next));
+  if (version_bytes.empty()) {
+    versions.assign(ids.size(), 1);
+  } else {
+    PILUM_ASSIGN_OR_RETURN(auto created, RowVersionSequence::Parse(version_bytes, f.physical_rows()));
+    created.Append(all, &versions);
+  }
+  for (size_t i = 0; i < ids.size(); ++i) out->emplace(ids[i], versions[i]);
+  return Status::OK();
+}
+
+// Rows that moved keep the version that they were made in; all were changed in this one.
+Status StampMoved(const Created& created, const std::vector<uint64_t>& moved, uint64_t version, wire::DataFragment* f) {
+  std::vector<uint64_t> versions;
+  for (const uint64_t id : moved) {
+    const auto at = created.find(id);
+    versions.push_back(at == created.end() ? 1 : at->second);
+  }
+  versions.resize(f->physical_rows(), version);
+  f->set_inline_created_at(SerializeRowVersions(versions));
+  f->set_inline_last_updated_at(SerializeRowVersion(f->physical_rows(), version));
+  return Status::OK();
+}
+
+// The ids that rows of a new fragment brought with them.
+Result<std::vector<std::vector<uint64_t>>> MovedIds(const WireFragments& fragments) {
+  std::vector<std::vector<uint64_t>> out;
+  for (const auto& f : fragments) {
+    out.emplace_back();
+    if (!f.has_inline_row_ids()) continue;
+    PILUM_ASSIGN_OR_RETURN(out.back(), ParseRowIds(f.inline_row_ids(), f.physical_rows()));
+  }
+  return out;
+}
+
+}  // namespace
+
+Status ApplyUpdate(const wire::Transaction::Update& op, Applying* next) {
+  std::set<uint64_t> touched(op.removed_fragment_ids().begin(), op.removed_fragment_ids().end());
+  const std::set<uint64_t> removed = touched;
+  for (const auto& f : op.updated_fragments()) touched.insert(f.id());
+  WireFragments added = op.new_fragments();
+  std::vector<std::vector<uint64_t>> moved;
+  Created created;
+  if (next->stable_row_ids) {
+    PILUM_ASSIGN_OR_RETURN(moved, MovedIds(added));
+    if (std::any_of(moved.begin(), moved.end(), [](const auto& ids) { return !ids.empty(); })) {
+      for (const auto& f : next->manifest.fragments()) {
+        if (touched.contains(f.id())) PILUM_RETURN_NOT_OK(AddCreated(f, *next, &created));
+      }
+    }
+  }
+  next->RemoveFragments(removed);
+  for (const auto& updated : op.updated_fragments()) {
+    auto* fragment = next->FindFragment(updated.id());
+    if (!fragment) {
+      return MakeError(ErrorKind::kRetry, fmt::format("fragment {} is not in the table any more", updated.id()));
+    }
+    *fragment = updated;
+  }
+  next->AssignIds(&added);
+  PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
+  std::set<uint64_t> only_moved;
+  for (int i = 0; next->stable_row_ids && i < added.size(); ++i) {
+    const auto& ids = moved[static_cast<size_t>(i)];
+    PILUM_RETURN_NOT_OK(StampMoved(created, ids, next->options->version, &added[i]));
+    if (ids.size() == added[i].physical_rows()) only_moved.insert(added[i].id());
+  }
+  CutCoverage(op.updated_fragments(), {op.fields_modified().begin(), op.fields_modified().end()}, &next->indices);
+  if (next->stable_row_ids && op.update_mode() == kRewriteRows) {
+    ExtendCoverage(only_moved, touched,
+                   {op.fields_for_preserving_frag_bitmap().begin(), op.fields_for_preserving_frag_bitmap().end()},
+                   &next->indices);
+  }
+  next->AddFragments(added);
+  DropEmptyFiles(FieldIdsOf(next->manifest.fields()), next->manifest.mutable_fragments());
+  return Status::OK();
+}
+
+Status ApplyDataReplacement(const wire::Transaction::DataReplacement& op, Applying* next) {
+  WireFragments changed;
+  std::set<uint32_t> fields;
+  for (const auto& replacement : op.replacements()) {
+    auto* fragment = next->FindFragment(replacement.fragment_id());
+    if (!fragment) {
+      return MakeError(ErrorKind::kRetry,
+                       fmt::format("fragment {} is not in the table any more", replacement.fragment_id()));
+    }
+    const auto& file = replacement.new_file();
+    const std::set<int32_t> ids(file.fields().begin(), file.fields().end());
+    for (const int32_t id : ids) fields.insert(static_cast<uint32_t>(id));
+    for (auto& old : *fragment->mutable_files()) {
+      for (int32_t& id : *old.mutable_fields()) {
+        if (ids.contains(id)) id = DataFile::kTombstone;
+      }
+    }
+    *fragment->add_files() = file;
+    *changed.Add() = *fragment;
+  }
+  CutCoverage(changed, fields, &next->indices);
+  DropEmptyFiles(FieldIdsOf(next->manifest.fields()), next->manifest.mutable_fragments());
+  return Status::OK();
+}
+
+}  // namespace pilum

@@ -1,0 +1,208 @@
+#include "pilum/table/commit/commit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include <arrow/buffer.h>
+
+#include "pilum/table/commit/apply.h"
+#include "pilum/table/commit/conflict.h"
+#include "pilum/table/commit/manifest_file.h"
+#include "pilum/table/commit/names.h"
+#include "pilum/table/find_version.h"
+
+namespace pilum {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Those who were too late wait for one of so many slots, each as long as an attempt takes: as more are seen to compete
+// there are more of them.
+void BackOff(int attempt, Clock::duration one_attempt, const ReadContext& ctx) {
+  const uint64_t slots = uint64_t{4} << std::min(attempt, 4);
+  const auto slot = std::clamp<Clock::duration>(one_attempt, std::chrono::milliseconds(1), std::chrono::seconds(1));
+  const auto end = Clock::now() + slot * static_cast<int64_t>(RandomNumber() % slots);
+  while (Clock::now() < end && ctx.Check().ok()) {
+    std::this_thread::sleep_for(std::min<Clock::duration>(end - Clock::now(), std::chrono::milliseconds(20)));
+  }
+}
+
+void StampNow(wire::Manifest* m) {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  m->mutable_timestamp()->set_seconds(ns / 1000000000);
+  m->mutable_timestamp()->set_nanos(static_cast<int32_t>(ns % 1000000000));
+}
+
+void SignAsWriter(wire::Manifest* m) {
+  auto* writer = m->mutable_writer_version();
+  writer->Clear();
+  writer->set_library("pilum");
+  writer->set_version(PILUM_VERSION);
+}
+
+std::string TransactionName(const wire::Transaction& t) { return fmt::format("{}-{}.txn", t.read_version(), t.uuid()); }
+
+bool NeedsRead(const wire::Transaction& t) { return !t.has_overwrite() && !t.has_restore(); }
+
+}  // namespace
+
+void Committer::AddWritten(std::vector<std::string> paths) {
+  written_.insert(written_.end(), std::make_move_iterator(paths.begin()), std::make_move_iterator(paths.end()));
+}
+
+Result<std::shared_ptr<const StoredVersion>> Committer::FindNewest(ReadContext& ctx) {
+  if (options_.detached) return read_;
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*table_));
+  if (listed.mixed) {
+    return Corrupt(table_->uri(), "_versions/", "manifests are named in both ways: which is the newest cannot be said");
+  }
+  listed_ = std::move(listed.attached);
+  if (listed_.empty()) {
+    if (read_) return NotFoundError("{}: the table is gone", table_->uri());
+    return std::shared_ptr<const StoredVersion>();
+  }
+  if (read_ && read_->listed.name == listed_.back().name) return read_;
+  return LoadStored(*table_, listed_.back(), ctx);
+}
+
+Status Committer::JudgeSince(const wire::Transaction& ours, const StoredVersion& newest, ReadContext& ctx) {
+  uint64_t expected = ours.read_version() + 1;
+  for (const ListedVersion& one : listed_) {
+    const uint64_t version = one.name.version;
+    if (version <= ours.read_version()) continue;
+    if (!theirs_.contains(version)) {
+      auto loaded = LoadTransaction(*table_, one, ctx);
+      const bool told = loaded.ok() && loaded->has_value();
+      if (!loaded.ok() && KindOf(loaded.status()) != ErrorKind::kCorrupt &&
+          KindOf(loaded.status()) != ErrorKind::kNotFound) {
+        return loaded.status();
+      }
+      theirs_[version] = told ? std::move(**loaded) : wire::Transaction();
+    }
+    PILUM_RETURN_NOT_OK(JudgeConflict(ours, taken_.has_value(), theirs_[version], version));
+    if (version != expected && NeedsRead(ours)) break;
+    ++expected;
+  }
+  if (expected == newest.version() + 1 || !NeedsRead(ours)) return Status::OK();
+  return MakeError(ErrorKind::kRetry,
+                   fmt::format("version {} is gone, so what was done since version {} cannot be judged; open the "
+                               "newest version and do it again",
+                               expected, ours.read_version()));
+}
+
+Status Committer::PutTransaction(const std::string& bytes, const std::string& path) {
+  if (bytes == put_transaction_) return Status::OK();
+  PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced(path));
+  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
+  PILUM_RETURN_NOT_OK(sink->Close());
+  put_transaction_ = bytes;
+  written_.push_back(path);
+  return Status::OK();
+}
+
+// It made no version: best effort.
+void Committer::ForgetTransaction(const wire::Transaction& t) {
+  if (!put_transaction_.empty()) (void)table_->Remove("_transactions/" + TransactionName(t));
+}
+
+void Committer::PutHint(uint64_t version) {
+  // It is advice: whoever believes it looks further, and nobody needs it.
+  auto sink = table_->CreateUnsynced("_versions/latest_version_hint.json");
+  if (!sink.ok()) return;
+  const std::string text = fmt::format("{{\"version\":{}}}", version);
+  if ((*sink)->Write(text.data(), text.size()).ok()) (void)(*sink)->Close();
+}
+
+// A put whose answer was lost: the object is ours, and durable.
+bool Committer::IsThere(const std::string& path, const std::string& bytes) {
+  ReadContext ctx;
+  auto source = table_->OpenSource(path, ctx);
+  if (!source.ok() || (*source)->size() != bytes.size()) return false;
+  auto held = (*source)->ReadRange({0, bytes.size()}, ctx);
+  return held.ok() && (*held)->ToString() == bytes && (!options_.sync || table_->Sync({path}).ok());
+}
+
+Result<std::optional<Committed>> Committer::PutManifest(const std::string& file, const wire::Manifest& manifest,
+                                                        ManifestScheme scheme) {
+  const ListedVersion listed{{manifest.version(), scheme}, file.size()};
+  auto put =
+      options_.sync ? table_->PutIfAbsent(listed.path(), file) : table_->PutIfAbsentUnsynced(listed.path(), file);
+  if (!put.ok() && !IsThere(listed.path(), file)) {
+    return WithContext(fmt::format("{}: version {} may or may not have been committed; look before trying again",
+                                   table_->uri(), manifest.version()),
+                       put.status());
+  }
+  if (put.ok() && !*put) return std::optional<Committed>();
+  return std::optional(Committed{manifest.version(), listed});
+}
+
+Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& original, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto newest, FindNewest(ctx));
+  wire::Transaction t = original;
+  if (newest) {
+    PILUM_RETURN_NOT_OK(CheckWritable(*newest));
+    if (newest->version() != t.read_version() && !options_.detached) {
+      PILUM_RETURN_NOT_OK(JudgeSince(t, *newest, ctx));
+      RebaseInput input{read_.get(), newest.get(), {}, taken_ ? &*taken_ : nullptr};
+      for (const auto& [version, theirs] : theirs_) input.theirs.push_back(&theirs);
+      PILUM_RETURN_NOT_OK(Rebase(input, table_.get(), &t, &written_, ctx));
+    }
+  }
+  std::shared_ptr<const StoredVersion> restored;
+  if (t.has_restore()) {
+    PILUM_ASSIGN_OR_RETURN(auto found, FindVersion(*table_, t.restore().version(), ctx));
+    PILUM_ASSIGN_OR_RETURN(restored, LoadStored(*table_, found.listed, found.manifest, ctx));
+    PILUM_RETURN_NOT_OK(CheckWritable(*restored));
+  }
+  ApplyOptions how;
+  how.version = options_.detached ? RandomNumber() | kDetachedBit : newest ? newest->listed.name.version + 1 : 1;
+  how.stable_row_ids = options_.stable_row_ids;
+  how.data_version = options_.data_version;
+  PILUM_ASSIGN_OR_RETURN(NextVersion next, ApplyTransaction(newest.get(), restored.get(), t, how, *table_, ctx));
+  StampNow(&next.manifest);
+  SignAsWriter(&next.manifest);
+  next.manifest.set_transaction_file(TransactionName(t));
+  const std::string bytes = SerializeWire(t);
+  PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, bytes, &next.manifest));
+  PILUM_RETURN_NOT_OK(PutTransaction(bytes, "_transactions/" + TransactionName(t)));
+  if (options_.sync) {
+    PILUM_RETURN_NOT_OK(table_->Sync(written_));
+    written_.clear();
+  }
+  const ManifestScheme scheme = options_.detached   ? ManifestScheme::kDetached
+                                : newest            ? newest->listed.name.scheme
+                                : options_.v1_names ? ManifestScheme::kV1
+                                                    : ManifestScheme::kV2;
+  return PutManifest(file, next.manifest, scheme);
+}
+
+Result<Committed> Committer::Commit(wire::Transaction transaction, ReadContext& ctx) {
+  if (options_.detached && !read_)
+    return UsageError("{}: a detached version needs a version to begin at", table_->uri());
+  transaction.set_read_version(read_ ? read_->version() : 0);
+  transaction.set_uuid(RandomUuid());
+  for (int attempt = 0; attempt <= options_.max_retries; ++attempt) {
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    const auto begin = Clock::now();
+    auto committed = Attempt(transaction, ctx);
+    if (!committed.ok()) {
+      const Status& st = committed.status();
+      if (KindOf(st) == ErrorKind::kRetry || KindOf(st) == ErrorKind::kConflict) ForgetTransaction(transaction);
+      return st.message().starts_with(table_->uri()) ? st : WithContext(table_->uri(), st);
+    }
+    if (*committed) {
+      if (!options_.detached) PutHint((*committed)->version);
+      return std::move(**committed);
+    }
+    BackOff(attempt, Clock::now() - begin, ctx);
+  }
+  ForgetTransaction(transaction);
+  return MakeError(ErrorKind::kRetry,
+                   fmt::format("{}: others committed first {} times in a row; nothing was committed, try again later",
+                               table_->uri(), options_.max_retries + 1));
+}
+
+}  // namespace pilum

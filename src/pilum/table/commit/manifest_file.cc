@@ -1,0 +1,40 @@
+#include "pilum/table/commit/manifest_file.h"
+
+#include "pilum/base/bytes.h"
+
+namespace pilum {
+namespace {
+
+constexpr uint16_t kMajor = 0, kMinor = 2;
+
+// A length of 32 bits, then so many bytes; where it begins.
+Result<uint64_t> AddSection(const std::string& bytes, std::string* out) {
+  if (bytes.size() > INT32_MAX) return Unsupported("a manifest whose messages are over 2 GiB; compact the table");
+  const uint64_t at = out->size();
+  AppendLE<uint32_t>(out, static_cast<uint32_t>(bytes.size()));
+  *out += bytes;
+  return at;
+}
+
+}  // namespace
+
+Result<std::string> SerializeManifestFile(const wire::IndexSection& indices, const std::string& transaction,
+                                          wire::Manifest* manifest) {
+  std::string out;
+  manifest->clear_index_section();
+  if (indices.ByteSizeLong() > 0) {
+    PILUM_ASSIGN_OR_RETURN(const uint64_t at, AddSection(SerializeWire(indices), &out));
+    manifest->set_index_section(at);
+  }
+  // Writers before 14 have the place in field 21, and read the transaction's own file where that is not set.
+  manifest->clear_transaction_section_before_14();
+  PILUM_ASSIGN_OR_RETURN(const uint64_t transaction_at, AddSection(transaction, &out));
+  manifest->set_transaction_section(transaction_at);
+  PILUM_ASSIGN_OR_RETURN(const uint64_t manifest_at, AddSection(SerializeWire(*manifest), &out));
+  AppendLE<uint64_t>(&out, manifest_at);
+  AppendLE<uint16_t>(&out, kMajor);
+  AppendLE<uint16_t>(&out, kMinor);
+  return out + "LANC";
+}
+
+}  // namespace pilum

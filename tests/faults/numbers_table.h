@@ -1,0 +1,123 @@
+// A table of numbers in memory, changes of it, and what it holds: for tests in which stores fail.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <arrow/api.h>
+
+#include "pilum/change/columns.h"
+#include "pilum/change/delete_rows.h"
+#include "pilum/change/restore.h"
+#include "pilum/change/write_table.h"
+
+namespace pilum::testing {
+
+inline std::shared_ptr<arrow::RecordBatchReader> Numbers(int64_t begin, int64_t end) {
+  arrow::Int64Builder a, b;
+  for (int64_t i = begin; i < end; ++i) {
+    EXPECT_TRUE(a.Append(i).ok() && b.Append(10 * i).ok());
+  }
+  auto schema = arrow::schema({arrow::field("a", arrow::int64()), arrow::field("b", arrow::int64())});
+  auto batch = arrow::RecordBatch::Make(schema, end - begin, {a.Finish().ValueOrDie(), b.Finish().ValueOrDie()});
+  return arrow::RecordBatchReader::Make({batch}, schema).ValueOrDie();
+}
+
+inline WriteTableOptions TwentyRowsAFile(WriteMode mode) {
+  WriteTableOptions out;
+  out.mode = mode;
+  out.max_rows_per_file = 20;
+  return out;
+}
+
+// Column a of the newest version, and how many columns there are; -1: there is no table.
+struct TableState {
+  std::vector<int64_t> rows;
+  int columns = -1;
+  bool operator==(const TableState&) const = default;
+};
+
+inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
+  ReadContext ctx;
+  auto table = Table::Open(store, {}, ctx);
+  if (!table.ok())
+    return KindOf(table.status()) == ErrorKind::kNotFound ? Result<TableState>(TableState()) : table.status();
+  TableState out;
+  out.columns = (*table)->schema()->num_fields();
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, (*table)->OpenSnapshot(std::nullopt, ctx));
+  const std::vector<FieldPath> a = {FieldPath{{std::string("a")}}};
+  for (const auto& unit : snapshot->units()) {
+    PILUM_ASSIGN_OR_RETURN(auto stream, unit->Read(a, RowSet::All(unit->num_rows()), {}, ctx));
+    for (;;) {
+      PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
+      if (!batch) break;
+      const auto& values = static_cast<const arrow::Int64Array&>(*batch->column(0));
+      for (int64_t i = 0; i < values.length(); ++i) out.rows.push_back(values.Value(i));
+    }
+  }
+  std::sort(out.rows.begin(), out.rows.end());
+  return out;
+}
+
+using TableChange = std::function<Status(const std::shared_ptr<ObjectStore>&)>;
+
+inline TableChange OnTable(std::function<Status(WritableTable, ReadContext&)> change) {
+  return [change](const std::shared_ptr<ObjectStore>& store) {
+    ReadContext ctx;
+    PILUM_ASSIGN_OR_RETURN(auto table, OpenToWrite(store, ctx));
+    return change(table, ctx);
+  };
+}
+
+inline TableChange Write(WriteMode mode, int64_t begin, int64_t end) {
+  return [=](const std::shared_ptr<ObjectStore>& store) {
+    ReadContext ctx;
+    return WriteTable(store, *Numbers(begin, end), TwentyRowsAFile(mode), ctx).status();
+  };
+}
+
+// One more row, of column a alone, which every such table has; a new table where there is none.
+inline Status AppendOne(const std::shared_ptr<ObjectStore>& store) {
+  ReadContext ctx;
+  auto batch = Numbers(1000, 1001)->Next().ValueOrDie()->SelectColumns({0}).ValueOrDie();
+  auto rows = arrow::RecordBatchReader::Make({batch}, batch->schema()).ValueOrDie();
+  return WriteTable(store, *rows, TwentyRowsAFile(WriteMode::kAppend), ctx).status();
+}
+
+// 60 rows in four fragments, or nothing.
+inline std::shared_ptr<ObjectStore> NumbersTable(bool with_table) {
+  auto store = ObjectStore::Memory();
+  if (!with_table) return store;
+  EXPECT_TRUE(Write(WriteMode::kCreate, 0, 50)(store).ok());
+  EXPECT_TRUE(Write(WriteMode::kAppend, 50, 60)(store).ok());
+  return store;
+}
+
+// Every kind of change, by name.
+inline std::vector<std::pair<std::string, TableChange>> TableChanges() {
+  const auto drop = [](auto table, ReadContext& ctx) { return DropColumns(table, {"b"}, {}, ctx).status(); };
+  const auto add = [](auto table, ReadContext& ctx) {
+    return AddNullColumns(table, *arrow::schema({arrow::field("c", arrow::utf8())}), {}, ctx).status();
+  };
+  const auto restore = [](WritableTable table, ReadContext& ctx) -> Status {
+    PILUM_ASSIGN_OR_RETURN(table.table, table.table->Reopen(1, ctx));
+    return RestoreTable(table, {}, ctx).status();
+  };
+  const auto del = [](const std::string& predicate) {
+    return OnTable(
+        [predicate](auto table, ReadContext& ctx) { return DeleteRows(table, predicate, {}, ctx).status(); });
+  };
+  return {{"append", Write(WriteMode::kAppend, 100, 150)},
+          {"overwrite", Write(WriteMode::kOverwrite, 100, 150)},
+          {"delete", del("a % 7 = 3")},
+          {"delete whole fragments", del("a < 45")},
+          {"restore", OnTable(restore)},
+          {"drop a column", OnTable(drop)},
+          {"add a column", OnTable(add)}};
+}
+
+}  // namespace pilum::testing
