@@ -3,7 +3,9 @@
 
 #include "pilum/io/byte_source.h"
 #include "pilum/table/deletions.h"
+#include "pilum/table/indices.h"
 #include "pilum/table/manifest.h"
+#include "pilum/table/message_json.h"
 #include "pilum/table/roaring.h"
 #include "pilum/table/row_ids.h"
 #include "pilum/table/table_schema.h"
@@ -30,6 +32,12 @@ int WholeManifest(const uint8_t* data, size_t size) {
     auto section = ReadManifestSection(*source, *(*manifest)->transaction, ctx);
     if (section.ok()) (void)ParseTransaction(*section);
   }
+  (void)MessageToJson((*manifest)->message, TableMessage::kManifest);
+  auto indices = ReadIndexSection(*source, **manifest, ctx);
+  for (const TableIndex& index : indices.ok() ? *indices : std::vector<TableIndex>()) {
+    (void)LiveCoverage(index, *indices, **manifest);
+    (void)IndexDetailsToJson(index.details_url, index.details);
+  }
   auto schema = TableSchema::Make((*manifest)->schema);
   if (!schema.ok()) return 0;
   for (const Fragment& fragment : (*manifest)->fragments) {
@@ -40,6 +48,9 @@ int WholeManifest(const uint8_t* data, size_t size) {
 
 int TransactionMessage(const uint8_t* data, size_t size) {
   (void)ParseTransaction(View(data, size));
+  auto json = MessageToJson(View(data, size), TableMessage::kTransaction);
+  if (json.ok() && json->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).empty()) std::abort();
+  (void)ParseIndexSection(View(data, size));
   return 0;
 }
 

@@ -35,12 +35,20 @@ void Walk(const CLI::App& app, const std::string& path, std::vector<Node>* out) 
 }
 
 // What follows an option that takes one of few values.
-const std::vector<std::pair<std::string, std::string>> kValues = {
-    {"--format", "table csv jsonl arrow parquet lance"},
-    {"--input-format", "auto parquet csv jsonl arrow lance"},
-    {"--version", "2.0 2.1 2.2"},
-    {"--profile", "fast balanced small"},
-    {"--stats", "json"}};
+struct Choice {
+  std::string path, option, values;  // of that command; path empty: of any
+};
+const std::vector<Choice> kChoices = {{"", "--format", "table csv jsonl arrow parquet lance"},
+                                      {"", "--input-format", "auto parquet csv jsonl arrow lance"},
+                                      {"file convert", "--version", "2.0 2.1 2.2"},
+                                      {"store put", "--version", "2.1 2.2"},
+                                      {"", "--profile", "fast balanced small"},
+                                      {"", "--stats", "json"}};
+
+// A pattern of the shells' `case "$path $before"`.
+std::string PatternOf(const Choice& c) {
+  return c.path.empty() ? fmt::format("*\" {}\"", c.option) : fmt::format("\"{} {}\"", c.path, c.option);
+}
 
 std::string WordList(const Node& node) {
   std::string s;
@@ -64,9 +72,10 @@ std::string Bash(const std::vector<Node>& nodes) {
   std::string s = "# bash completion of pilum: source <(pilum completion bash)\n_pilum() {\n";
   s += "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n";
   s += PathLoop(nodes, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"");
-  s += "  case \"$prev\" in\n";
-  for (const auto& [option, values] : kValues)
-    s += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", option, values);
+  s += "  case \"$path $prev\" in\n";
+  for (const Choice& c : kChoices) {
+    s += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", PatternOf(c), c.values);
+  }
   s += "  esac\n  local words=\"\"\n  case \"$path\" in\n";
   for (const Node& n : nodes) s += fmt::format("    \"{}\") words=\"{}\" ;;\n", n.path, WordList(n));
   s += "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n";
@@ -83,8 +92,8 @@ std::string Zsh(const std::vector<Node>& nodes) {
       "#compdef pilum\n# zsh completion of pilum: source <(pilum completion zsh), or save as _pilum in a folder of "
       "$fpath\n_pilum() {\n";
   s += PathLoop(nodes, "${words[2,CURRENT-1]}");
-  s += "  case \"${words[CURRENT-1]}\" in\n";
-  for (const auto& [option, values] : kValues) s += fmt::format("    {}) compadd -- {}; return ;;\n", option, values);
+  s += "  case \"$path ${words[CURRENT-1]}\" in\n";
+  for (const Choice& c : kChoices) s += fmt::format("    {}) compadd -- {}; return ;;\n", PatternOf(c), c.values);
   s += "  esac\n  local -a found\n  case \"$path\" in\n";
   for (const Node& n : nodes) {
     s += fmt::format("    \"{}\") found=(", n.path);
@@ -123,8 +132,9 @@ std::string Fish(const std::vector<Node>& nodes) {
     for (const Word& w : n.words) {
       bool option = w.text.starts_with("--");
       std::string values;
-      for (const auto& [name, list] : kValues) {
-        if (name == w.text && !n.path.empty()) values = " -x -a " + FishQuoted(list);
+      for (const Choice& c : kChoices) {
+        if (c.option != w.text || n.path.empty() || (!c.path.empty() && c.path != n.path)) continue;
+        values = " -x -a " + FishQuoted(c.values);
       }
       s += fmt::format("{} {} {}{} -d {}\n", at, option ? "-l" : "-f -a", option ? w.text.substr(2) : w.text, values,
                        FishQuoted(w.what));

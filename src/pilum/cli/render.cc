@@ -105,10 +105,12 @@ Status Grid::Add(std::vector<GridCell> row) {
 void Grid::Settle() {
   settled_ = true;
   const int most = style_.width > 0 ? kMostWidth : kMostUncut;
+  int last = 0;  // natural width of the last column
   widths_.clear();
   for (size_t c = 0; c < columns_.size(); ++c) {
     int w = std::max(DisplayWidth(columns_[c].name), DisplayWidth(columns_[c].type));
     for (const auto& row : held_) w = std::max(w, DisplayWidth(row[c].text));
+    last = std::clamp(w, 1, kMostUncut);
     widths_.push_back(std::clamp(w, 1, most));
   }
   shown_ = columns_.size();
@@ -123,6 +125,9 @@ void Grid::Settle() {
   while (shown_ > 1 && total(cap) > style_.width) --shown_;
   while (cap < most && total(cap + 1) <= style_.width) ++cap;
   for (int& w : widths_) w = std::min(w, cap);
+  // What is left over is the last column's, which holds the longest texts.
+  if (shown_ == columns_.size())
+    widths_.back() = std::max(widths_.back(), std::min(last, style_.width - total(cap) + widths_.back()));
 }
 
 void Grid::AppendLine(const std::vector<GridCell>& cells, const char* style, std::string* out) const {

@@ -12,6 +12,7 @@
 #include "pilum/python/bindings.h"
 #include "pilum/python/convert.h"
 #include "pilum/python/run.h"
+#include "pilum/python/table_facts.h"
 #include "pilum/table/feature_flags.h"
 #include "pilum/table/table.h"
 
@@ -225,6 +226,51 @@ class PyTable {
     return ToPython(Run([&](ReadContext& ctx) { return table_->ReadTransaction(ctx); }));
   }
 
+  // Every field of the message; None where there is none.
+  nb::object TransactionMessage() const {
+    const auto bytes = Run([&](ReadContext& ctx) -> Result<std::optional<TransactionBytes>> {
+      PILUM_ASSIGN_OR_RETURN(auto source, table_->files().OpenOwn(table_->listed().path(), ctx));
+      return ReadTransactionBytes(table_->store(), *source, table_->manifest(), ctx);
+    });
+    return bytes ? TransactionMessageToPython(bytes->message) : nb::none();
+  }
+
+  // Newest first, at most `most`.
+  nb::list GetHistory(std::optional<uint64_t> most) const {
+    using Records = std::vector<std::unique_ptr<VersionRecord>>;
+    const auto records = Run([&](ReadContext& ctx) -> Result<Records> {
+      PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*table_, ctx));
+      Records out;
+      while (!most || out.size() < *most) {
+        PILUM_ASSIGN_OR_RETURN(auto record, history->Next(ctx));
+        if (!record) break;
+        out.push_back(std::move(record));
+      }
+      return out;
+    });
+    nb::list out;
+    for (const auto& record : records) out.append(RecordToPython(*record));
+    return out;
+  }
+
+  nb::list Indices() const {
+    const auto& manifest = table_->manifest();
+    const auto indices = Run([&](ReadContext& ctx) { return table_->Indices(ctx); });
+    nb::list out;
+    for (const TableIndex& index : indices) {
+      out.append(IndexToPython(manifest, index, Unwrap(LiveCoverage(index, indices, manifest))));
+    }
+    return out;
+  }
+
+  nb::dict Statistics() const {
+    return StatisticsToPython(Run([&](ReadContext& ctx) -> Result<TableStatistics> {
+      PILUM_ASSIGN_OR_RETURN(const auto indices, table_->Indices(ctx));
+      PILUM_ASSIGN_OR_RETURN(const uint64_t rows, table_->CountRows(ctx));
+      return StatisticsOf(table_->manifest(), indices, rows);
+    }));
+  }
+
   nb::dict Tags() const {
     nb::dict out;
     for (const auto& [name, tag] : Run([&](ReadContext& ctx) { return table_->Tags(ctx); })) {
@@ -304,6 +350,10 @@ void BindTable(nb::module_& m) {
       .def("fragments", &PyTable::Fragments)
       .def("versions", &PyTable::Versions)
       .def("transaction", &PyTable::ReadTransaction)
+      .def("transaction_message", &PyTable::TransactionMessage)
+      .def("history", &PyTable::GetHistory, nb::arg("most").none() = nb::none())
+      .def("indices", &PyTable::Indices)
+      .def("statistics", &PyTable::Statistics)
       .def("tags", &PyTable::Tags)
       .def("branches", &PyTable::Branches);
 }

@@ -6,6 +6,7 @@
 #include <arrow/buffer.h>
 
 #include "pilum/table/change_words.h"
+#include "pilum/table/find_version.h"
 
 namespace pilum {
 namespace {
@@ -47,6 +48,18 @@ Result<std::map<std::string, uint64_t>> Sizes(const ReadOnlyStore& store, const 
   return out;
 }
 
+// Of all files below a folder, which ends with a slash.
+uint64_t SizeOf(const std::map<std::string, uint64_t>& sizes, const std::string& folder) {
+  uint64_t sum = 0;
+  for (auto at = sizes.lower_bound(folder); at != sizes.end() && at->first.starts_with(folder); ++at) sum += at->second;
+  return sum;
+}
+
+bool HasBlobFiles(const Manifest& m) {
+  return std::any_of(m.schema.fields.begin(), m.schema.fields.end(),
+                     [](const WireField& f) { return f.extension_name == "lance.blob.v2"; });
+}
+
 }  // namespace
 
 Result<ManifestFile> ReadManifestFile(const ReadOnlyStore& store, const ListedVersion& listed, ReadContext& ctx) {
@@ -80,6 +93,10 @@ Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& 
   out->next_ = out->versions_.size();
   PILUM_ASSIGN_OR_RETURN(out->deletions_, Sizes(table.store(), "_deletions/", ctx));
   PILUM_ASSIGN_OR_RETURN(out->transactions_, Sizes(table.store(), "_transactions/", ctx));
+  PILUM_ASSIGN_OR_RETURN(out->indices_, Sizes(table.store(), "_indices/", ctx));
+  if (HasBlobFiles(table.manifest())) {
+    PILUM_ASSIGN_OR_RETURN(out->blobs_, Sizes(table.store(), "data/", ctx));
+  }
   return out;
 }
 
@@ -93,16 +110,23 @@ BroughtBytes History::Brought(const VersionRecord& record) const {
   const VersionChange& change = *record.change;
   // Restoring refers to files that are there already; cloning, to those of another table.
   const bool restored = record.transaction && record.transaction->operation == "Restore";
-  const auto sized = [&](uint64_t size, uint64_t* sum) { size > 0 ? * sum += size : ++out.unknown_files; };
+  const auto sized = [&](uint64_t size, uint64_t* sum) {
+    *sum += size;
+    out.unknown_files += size == 0;
+  };
   for (const DataFile& f : change.new_files) {
-    if (!restored && !f.base_id) sized(f.size, &out.data);
+    if (restored || f.base_id) continue;
+    sized(f.size, &out.data);
+    // Large blobs lie in files of their own, in a folder named after the data file.
+    if (f.path.ends_with(".lance")) out.data += SizeOf(blobs_, "data/" + f.path.substr(0, f.path.size() - 6) + "/");
   }
   for (const auto& [fragment, f] : change.new_deletions) {
     const auto at = deletions_.find(f.Path(fragment));
     if (!restored && !f.base_id) sized(at == deletions_.end() ? 0 : at->second, &out.deletions);
   }
   for (const TableIndex& i : change.new_indices) {
-    if (!restored && !i.base_id && !i.is_system()) sized(i.total_bytes().value_or(0), &out.indices);
+    if (restored || i.base_id || i.is_system()) continue;
+    sized(i.files.empty() ? SizeOf(indices_, "_indices/" + i.uuid + "/") : *i.total_bytes(), &out.indices);
   }
   out.manifest = record.manifest->file_size;
   const auto at = transactions_.find("_transactions/" + record.manifest->transaction_file);
@@ -130,6 +154,12 @@ Status History::Tell(const ManifestFile& file, VersionRecord* out, ReadContext& 
     out->change = CompareVersions({kNothing, kNoIndices}, now);
   } else if (held_ && held_->ok() && (**held_).manifest->version + 1 == out->manifest->version) {
     out->change = CompareVersions({*(**held_).manifest, (**held_).indices}, now);
+  } else if ((out->manifest->version & kDetachedBit) != 0 && out->transaction) {
+    // It has no version before it but the one that its writer read.
+    auto read = FindVersion(table_.store(), out->transaction->read_version, ctx);
+    auto before = read.ok() ? ReadManifestFile(table_.store(), read->listed, ctx) : Result<ManifestFile>(read.status());
+    if (before.ok()) out->change = CompareVersions({*before->manifest, before->indices}, now);
+    if (!before.ok() && !IsDamage(before.status())) return before.status();
   }
   if (out->change) out->brought = Brought(*out);
   out->words = ChangeWords(*out);

@@ -61,10 +61,10 @@ class History {
   BroughtBytes Brought(const VersionRecord& record) const;
 
   const Table& table_;
-  std::vector<ListedVersion> versions_;                       // ascending
-  std::map<std::string, uint64_t> deletions_, transactions_;  // sizes of the files there, by path
-  size_t next_ = 0;                                           // versions_[next_ - 1] is the next
-  std::optional<Result<ManifestFile>> held_;                  // that one, where it was read for the one after it
+  std::vector<ListedVersion> versions_;                                         // ascending
+  std::map<std::string, uint64_t> deletions_, transactions_, indices_, blobs_;  // sizes of the files there, by path
+  size_t next_ = 0;                                                             // versions_[next_ - 1] is the next
+  std::optional<Result<ManifestFile>> held_;  // that one, where it was read for the one after it
 };
 
 }  // namespace pilum

@@ -134,6 +134,31 @@ TEST_F(HistoryOf, UpdatesAndMerges) {
   }
 }
 
+// Compared with the version that its writer read.
+TEST_F(HistoryOf, ADetachedVersionIsAloneInItsHistory) {
+  Copy("detached");
+  auto store = ReadOnlyStore::Open(path()).ValueOrDie();
+  const auto detached = ListVersions(*store).ValueOrDie().detached;
+  ASSERT_FALSE(detached.empty());
+  for (const ListedVersion& v : detached) {
+    const auto all = All(v.name.version);
+    ASSERT_EQ(all.size(), 1);
+    ASSERT_TRUE(all[0].change && all[0].brought);
+    EXPECT_TRUE(all[0].words.starts_with("appended ")) << all[0].words;
+    EXPECT_GT(all[0].brought->data, 0);
+  }
+}
+
+TEST_F(HistoryOf, BlobFilesAreOfTheirDataFile) {
+  Copy("blobs-v2");
+  uint64_t there = 0, brought = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path() + "/data")) {
+    if (entry.is_regular_file()) there += entry.file_size();
+  }
+  for (const VersionRecord& r : All()) brought += r.brought->data;
+  EXPECT_EQ(brought, there);
+}
+
 TEST_F(HistoryOf, Columns) {
   Copy("schema-evolution");
   std::string all;

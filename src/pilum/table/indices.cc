@@ -1,6 +1,8 @@
 #include "pilum/table/indices.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 
 #include "lance_table.pb.h"
 #include "pilum/file/quiet_protobuf.h"
@@ -122,11 +124,6 @@ Result<std::vector<ReuseGroup>> ReuseGroups(std::string_view details) {
   return out;
 }
 
-RowSet SetOf(std::vector<uint64_t> ids) {
-  std::sort(ids.begin(), ids.end());
-  return RowSet::FromSorted(ids);
-}
-
 }  // namespace
 
 std::string UuidText(std::string_view bytes) {
@@ -168,33 +165,34 @@ Result<std::vector<TableIndex>> ReadIndexSection(const ByteSource& source, const
   return out.ok() ? out : Result<std::vector<TableIndex>>(WithContext(source.name(), out.status()));
 }
 
+// Only ids that somebody names are looked at: bitmaps may hold all there can be.
 Result<std::optional<RowSet>> LiveCoverage(const TableIndex& index, const std::vector<TableIndex>& all,
                                            const Manifest& manifest) {
   if (!index.fragments) return std::optional<RowSet>();
-  RowSet covered = *index.fragments;
+  std::vector<ReuseGroup> groups;
   for (const TableIndex& other : all) {
     if (other.kind != "FragmentReuse" || &other == &index) continue;
-    PILUM_ASSIGN_OR_RETURN(auto groups, ReuseGroups(other.details));
-    for (const ReuseGroup& group : groups) {
-      const RowSet old = SetOf(group.old_fragments);
-      if (!old.empty() && old.IsSubsetOf(covered)) covered = covered.Minus(old).Union(SetOf(group.new_fragments));
+    PILUM_ASSIGN_OR_RETURN(auto some, ReuseGroups(other.details));
+    std::move(some.begin(), some.end(), std::back_inserter(groups));
+  }
+  std::unordered_map<uint64_t, bool> covered;
+  const auto is_covered = [&](uint64_t id) -> bool& {
+    return covered.try_emplace(id, index.fragments->Contains(id)).first->second;
+  };
+  for (const ReuseGroup& group : groups) {
+    if (group.old_fragments.empty() ||
+        !std::all_of(group.old_fragments.begin(), group.old_fragments.end(), is_covered)) {
+      continue;
     }
+    for (const uint64_t id : group.old_fragments) is_covered(id) = false;
+    for (const uint64_t id : group.new_fragments) is_covered(id) = true;
   }
   std::vector<uint64_t> live;
-  for (const Fragment& f : manifest.fragments) live.push_back(f.id);
-  return std::optional(covered.Intersect(SetOf(std::move(live))));
-}
-
-std::string IndexKindOfFiles(const std::vector<std::string>& names) {
-  static const std::pair<std::string_view, const char*> kKinds[] = {
-      {"page_data.lance", "BTree"},         {"bitmap_page_lookup.lance", "Bitmap"},
-      {"ngram_postings.lance", "NGram"},    {"zonemap.lance", "ZoneMap"},
-      {"bloomfilter.lance", "BloomFilter"}, {"metadata.lance", "Inverted"},
-      {"invert.lance", "Inverted"},         {"index.idx", "Vector"}};
-  for (const auto& [file, kind] : kKinds) {
-    if (std::find(names.begin(), names.end(), file) != names.end()) return kind;
+  for (const Fragment& f : manifest.fragments) {
+    if (is_covered(f.id)) live.push_back(f.id);
   }
-  return "Unknown";
+  std::sort(live.begin(), live.end());
+  return std::optional(RowSet::FromSorted(live));
 }
 
 }  // namespace pilum

@@ -50,7 +50,5 @@ Result<std::optional<RowSet>> LiveCoverage(const TableIndex& index, const std::v
                                            const Manifest& manifest);
 // "e19626bc-e390-4e8d-bbab-370509d29863" of 16 bytes; empty where they are not 16.
 std::string UuidText(std::string_view bytes);
-// The kind that the names of an index's files tell, for indices without details: "BTree"; "Unknown".
-std::string IndexKindOfFiles(const std::vector<std::string>& names);
 
 }  // namespace pilum

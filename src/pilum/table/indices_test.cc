@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lance_table.pb.h"
+#include "pilum/table/index_kind.h"
 
 namespace pilum {
 namespace {

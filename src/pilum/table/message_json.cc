@@ -89,7 +89,7 @@ class Teller {
       if (it != values.end()) {
         out[field.name] = std::move(it->second);
       } else if (field.always) {
-        out[field.name] = 0;
+        out[field.name] = field.kind == Kind::kEnum ? Json(field.values[0]) : Json(0);
       }
     }
     if (!unknown.empty()) out["unknown"] = std::move(unknown);

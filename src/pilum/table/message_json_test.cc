@@ -85,6 +85,7 @@ TEST(MessageJson, IndexDetailsByTheirType) {
       IndexDetailsToJson("/lance.index.pb.VectorIndexDetails", std::string("\x08\x01\x22\x04\x08\x08\x10\x10", 8))
           .ValueOrDie();
   EXPECT_EQ(vector, Json::object({{"metric_type", "Cosine"}, {"pq", {{"num_bits", 8}, {"num_sub_vectors", 16}}}}));
+  EXPECT_EQ(IndexDetailsToJson("/lance.index.pb.VectorIndexDetails", "").ValueOrDie()["metric_type"], "L2");
   EXPECT_EQ(IndexDetailsToJson("/x.Other", "ab").ValueOrDie(), Json::object({{"bytes", 2}, {"begins", "6162"}}));
 }
 

@@ -187,7 +187,7 @@ constexpr Field kSqFields[] = {{1, "num_bits"}};
 constexpr Message kSq{kSqFields};
 constexpr Field kRqFields[] = {{1, "num_bits"}, {2, "rotation_type"}};
 constexpr Message kRq{kRqFields};
-constexpr Field kVectorFields[] = {Enum(1, "metric_type", kMetrics),
+constexpr Field kVectorFields[] = {{1, "metric_type", kEnum, false, nullptr, kMetrics, true},
                                    {2, "target_partition_size"},
                                    Sub(3, "hnsw", kHnsw),
                                    Sub(4, "pq", kPq),

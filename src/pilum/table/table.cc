@@ -2,11 +2,8 @@
 
 #include <arrow/buffer.h>
 
-#include <arrow/type.h>
-#include <arrow/util/key_value_metadata.h>
-#include <nlohmann/json.hpp>
-
 #include "pilum/table/find_version.h"
+#include "pilum/table/index_kind.h"
 #include "pilum/table/snapshot.h"
 
 namespace pilum {
@@ -31,16 +28,6 @@ Status ResolveTag(const ReadOnlyStore& main, TableRef* ref, ReadContext& ctx) {
 std::string StoreUri(const std::string& uri, const std::string& branch) {
   if (branch.empty()) return uri;
   return (uri.ends_with('/') ? uri : uri + "/") + BranchFolder(branch);
-}
-
-// "IVF_PQ", as the file of a vector index says it itself; empty where it does not.
-std::string KindInFile(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
-  auto file = FileReader::Open(std::move(source), ctx);
-  if (!file.ok() || !(*file)->schema()->metadata()) return {};
-  auto text = (*file)->schema()->metadata()->Get("lance:index");
-  if (!text.ok()) return {};
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && json.contains("type") && json["type"].is_string() ? json["type"].get<std::string>() : "";
 }
 
 }  // namespace
@@ -158,27 +145,11 @@ Result<std::optional<Transaction>> Table::ReadTransaction(ReadContext& ctx) cons
   return pilum::ReadTransaction(*store_, *source, *manifest_, ctx);
 }
 
-// Files that are missing or damaged tell nothing; that is no error here, where nothing is to be read of them.
-Status Table::LearnKind(TableIndex* index, ReadContext& ctx) const {
-  if (index->kind == "Unknown" && index->details_url.empty() && !index->base_id) {
-    const std::string folder = "_indices/" + index->uuid + "/";
-    PILUM_ASSIGN_OR_RETURN(auto objects, store_->List(folder, ctx));
-    std::vector<std::string> names;
-    for (const ObjectInfo& o : objects) names.push_back(o.path.substr(folder.size()));
-    index->kind = IndexKindOfFiles(names);
-  }
-  if (index->kind != "Vector") return Status::OK();
-  auto source = files_->OpenIndexFile(*index, "index.idx", ctx);
-  const std::string kind = source.ok() ? KindInFile(std::move(*source), ctx) : std::string();
-  if (!kind.empty()) index->kind = kind;
-  return ctx.Check();
-}
-
 Result<std::vector<TableIndex>> Table::Indices(ReadContext& ctx) const {
   if (!manifest_->indices) return std::vector<TableIndex>();
   PILUM_ASSIGN_OR_RETURN(auto source, files_->OpenOwn(listed_.path(), ctx));
   PILUM_ASSIGN_OR_RETURN(auto out, ReadIndexSection(*source, *manifest_, ctx));
-  for (TableIndex& index : out) PILUM_RETURN_NOT_OK(LearnKind(&index, ctx));
+  for (TableIndex& index : out) PILUM_RETURN_NOT_OK(LearnIndexKind(*files_, &index, ctx));
   return out;
 }
 

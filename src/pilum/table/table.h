@@ -100,7 +100,6 @@ class Table {
   Result<std::map<std::string, TableBranch>> Branches(ReadContext& ctx) const { return ListBranches(*main_, ctx); }
 
  private:
-  Status LearnKind(TableIndex* index, ReadContext& ctx) const;
   Status Find(const TableRef& ref, ReadContext& ctx);  // where both stores are open
 
   std::string uri_, branch_;

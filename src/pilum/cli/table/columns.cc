@@ -39,6 +39,7 @@ Status AddFile(const Table& table, const DataFile& file, Sums* sums, ReadContext
       sums->columns.push_back({info.name, info.type});
       sum = &sums->columns.back();
     }
+    if (sum->type.empty()) sum->type = info.type;
     ++sum->files;
     sum->pages += info.pages.size();
     sum->bytes += info.bytes;

@@ -1,4 +1,6 @@
 // pilum table files: every file that the rows and indices of a version are in.
+#include <algorithm>
+
 #include "pilum/cli/table/verb.h"
 #include "pilum/cli/table/verbs.h"
 
@@ -25,9 +27,9 @@ Result<std::vector<FileLine>> Look(const Table& table, ReadContext& ctx) {
     if (!f.deletions) continue;
     FileLine line{"deletions", f.deletions->Path(f.id), f.id, std::nullopt, f.deletions->num_deleted};
     line.base_id = f.deletions->base_id;
-    for (const ObjectInfo& o : deletions) {
-      if (!line.base_id && o.path == line.path) line.bytes = o.size;
-    }
+    const auto at = std::lower_bound(deletions.begin(), deletions.end(), line.path,
+                                     [](const ObjectInfo& o, const std::string& path) { return o.path < path; });
+    if (!line.base_id && at != deletions.end() && at->path == line.path) line.bytes = at->size;
     out.push_back(std::move(line));
   }
   PILUM_ASSIGN_OR_RETURN(auto indices, table.Indices(ctx));
@@ -38,10 +40,12 @@ Result<std::vector<FileLine>> Look(const Table& table, ReadContext& ctx) {
       line.base_id = index.base_id;
       out.push_back(std::move(line));
     }
-    if (index.files.empty() && !index.is_system()) {
-      FileLine line{"index", "_indices/" + index.uuid + "/"};
+    if (!index.files.empty() || index.is_system() || index.base_id) continue;
+    // Old tables do not list them.
+    PILUM_ASSIGN_OR_RETURN(auto objects, table.store().List("_indices/" + index.uuid + "/", ctx));
+    for (ObjectInfo& o : objects) {
+      FileLine line{"index", std::move(o.path), std::nullopt, o.size};
       line.fields = index.fields;
-      line.base_id = index.base_id;
       out.push_back(std::move(line));
     }
   }

@@ -71,20 +71,39 @@ Json ToJson(const VersionRecord& r, const std::vector<std::string>& tags) {
   return j;
 }
 
-std::vector<GridCell> ToRow(const VersionRecord& r, const std::vector<std::string>& tags) {
-  const std::string number = fmt::format("{}", r.listed.name.version);
-  if (!r.damage.ok()) return {{number}, {"?"}, {"?"}, {"?"}, {"?"}, {"?"}, {r.words}};
+// On a narrow terminal times lose their seconds, and writers are left to --json: the words are what it is read for.
+constexpr int kWide = 110;
+
+std::vector<GridColumn> Heads(bool narrow) {
+  std::vector<GridColumn> out = {{"version", "", true},
+                                 {narrow ? "written (UTC)" : "written", ""},
+                                 {"rows", "", true},
+                                 {"files", "", true},
+                                 {"new bytes", "", true}};
+  if (!narrow) out.push_back({"writer", ""});
+  out.push_back({"what", ""});
+  return out;
+}
+
+std::vector<GridCell> ToRow(const VersionRecord& r, const std::vector<std::string>& tags, bool narrow) {
+  std::vector<GridCell> out = {{fmt::format("{}", r.listed.name.version)}};
+  if (!r.damage.ok()) {
+    out.resize(narrow ? 5 : 6, {"?"});
+    out.push_back({r.words});
+    return out;
+  }
   std::string what = r.words;
   if (!r.transaction_damage.ok()) what += " (told by its manifest: its transaction is damaged)";
   if (!tags.empty()) what += fmt::format(" [{}]", fmt::join(tags, ", "));
   const std::string more = r.brought && r.brought->unknown_files > 0 ? "+" : "";
-  return {{number},
-          {TimeText(r.manifest->timestamp_ns)},
-          {Thousands(r.totals.rows)},
-          {Thousands(r.totals.data_files)},
-          {r.brought ? HumanBytes(r.brought->total()) + more : "?"},
-          {r.manifest->writer.empty() ? "?" : r.manifest->writer},
-          {what}};
+  const std::string time = TimeText(r.manifest->timestamp_ns);
+  out.push_back({narrow ? time.substr(0, 16) : time});
+  out.push_back({Thousands(r.totals.rows)});
+  out.push_back({Thousands(r.totals.data_files)});
+  out.push_back({r.brought ? HumanBytes(r.brought->total()) + more : "?"});
+  if (!narrow) out.push_back({r.manifest->writer.empty() ? "?" : r.manifest->writer});
+  out.push_back({std::move(what)});
+  return out;
 }
 
 Result<int> Log(const LogArgs& args) {
@@ -98,21 +117,16 @@ Result<int> Log(const LogArgs& args) {
   };
   Json json = JsonHead(*opened.table);
   json["versions"] = Json::array();
-  Grid grid({{"version", "", true},
-             {"written", ""},
-             {"rows", "", true},
-             {"files", "", true},
-             {"new bytes", "", true},
-             {"writer", ""},
-             {"what", ""}},
-            GridStyle::ForStdout());
+  const GridStyle style = GridStyle::ForStdout();
+  const bool narrow = style.width > 0 && style.width < kWide;
+  Grid grid(Heads(narrow), style);
   for (uint64_t shown = 0; args.number == 0 || shown < args.number; ++shown) {
     PILUM_ASSIGN_OR_RETURN(auto record, history->Next(opened.ctx()));
     if (!record) break;
     if (args.json) {
       json["versions"].push_back(ToJson(*record, tags_of(*record)));
     } else {
-      PILUM_RETURN_NOT_OK(grid.Add(ToRow(*record, tags_of(*record))));
+      PILUM_RETURN_NOT_OK(grid.Add(ToRow(*record, tags_of(*record), narrow)));
     }
   }
   if (args.json) {

@@ -126,6 +126,22 @@ Result<int> PrintAsJson(const Table& table, const Anatomy& a) {
   return PrintJson(j);
 }
 
+// Of a list: names of its items, or their ids.
+std::string ItemsText(const Json& items) {
+  std::string names;
+  std::vector<uint64_t> ids;
+  for (const Json& one : items) {
+    if (one.is_object() && one.contains("name") && one["name"].is_string()) {
+      names += (names.empty() ? "" : ", ") + one["name"].get<std::string>();
+    } else if (one.is_object() && one.contains("id") && one["id"].is_number_integer()) {
+      ids.push_back(one["id"].get<uint64_t>());
+    }
+    if (names.size() > kMostValue) break;
+  }
+  std::sort(ids.begin(), ids.end());
+  return names.empty() && !ids.empty() ? RangesText(RowSet::FromSorted(ids)) : names;
+}
+
 // A field's value in a line.
 std::string ValueText(const Json& value) {
   std::string out;
@@ -138,8 +154,8 @@ std::string ValueText(const Json& value) {
           "{}{}={}", out.empty() ? "" : ", ", key,
           one.is_string() ? one.get<std::string>() : one.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
-  } else if (!value.is_array()) {
-    out = value.dump();
+  } else {
+    out = value.is_array() ? ItemsText(value) : value.dump();
   }
   for (char& c : out) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   return out;
