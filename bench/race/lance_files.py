@@ -9,13 +9,9 @@ job's name say whose file Pilum reads; pylance always reads its own. Files are i
 """
 
 import argparse
-import gc
 import importlib
-import json
 import os
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,53 +19,11 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parent))
 import race_data
+from judge import Race
 
 COLUMN_GOALS = {"kind": 0.15, "tool": 0.15, "conversation_id": 0.17, "tags": 0.14, "content_hash": 0.30, "meta": 0.35,
                 "text": 0.27, "id": 0.45, "ts": 0.45, "cost": 0.32}
 BATCH = {"conv": 16384, "payload": 64, "vectors": 1024}  # at which pylance is best
-
-
-def cost(work):
-    gc.collect()
-    cpu, wall = time.process_time(), time.perf_counter()
-    work()
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
-class Race:
-    def __init__(self, n, only):
-        self.n, self.only, self.met, self.missed = n, only, 0, []
-
-    def judge(self, line, ratio):
-        goal = line.get("goal")
-        if goal is not None:
-            line["met"] = ratio <= goal
-            if ratio <= goal:
-                self.met += 1
-            else:
-                self.missed.append(line["job"])
-        print(json.dumps(line), flush=True)
-
-    def run(self, job, ours, theirs, goal=None, peer="pylance", **facts):
-        job = f"{job} | {peer}"
-        if self.only not in job:
-            return
-        ours(), theirs()
-        turns = [(cost(ours), cost(theirs)) for _ in range(self.n)]
-        (cpu, wall), (their_cpu, their_wall) = (
-            [statistics.median(t[who][what] for t in turns) for what in (0, 1)] for who in (0, 1))
-        cpu_ratio = round(cpu / max(their_cpu, 1e-9), 3)
-        self.judge({"race": "lance_files", "job": job, "n": self.n, "cpu": round(cpu, 6), "wall": round(wall, 6),
-                    "peer": peer, "peer_cpu": round(their_cpu, 6), "peer_wall": round(their_wall, 6),
-                    "cpu_ratio": cpu_ratio, "wall_ratio": round(wall / max(their_wall, 1e-9), 3),
-                    "goal": goal, **facts}, cpu_ratio)
-
-    def bytes(self, job, ours, theirs, goal, peer):
-        job = f"{job} | {peer}"
-        if self.only in job:
-            ratio = round(ours / max(theirs, 1), 4)
-            self.judge({"race": "lance_files", "job": job, "bytes": ours, "peer": peer, "peer_bytes": theirs,
-                        "bytes_ratio": ratio, "goal": goal}, ratio)
 
 
 def scan(module, path, columns=None, batch_size=16384):
@@ -95,7 +49,7 @@ def take_new(reader, rng, num_rows, k, repeat):
 
 class Jobs:
     def __init__(self, a):
-        self.race = Race(a.n, a.only)
+        self.race = Race("lance_files", a.n, a.only)
         self.ours = importlib.import_module(a.module + ".file")
         self.theirs = importlib.import_module("lance.file")
         self.data = race_data.tables(a.rows)
@@ -218,7 +172,7 @@ def main():
     for name, work in (("scan", jobs.scans), ("take", jobs.takes), ("write", jobs.writes), ("bytes", jobs.sizes)):
         if name in a.jobs.split(","):
             work()
-    print(json.dumps({"race": "lance_files", "met": jobs.race.met, "missed": jobs.race.missed}))
+    jobs.race.end()
 
 
 main()

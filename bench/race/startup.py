@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Process start to 10 rows printed: `pilum file take FILE 10 rows`, beside an empty program that links libarrow and
+"""Process start to 10 rows printed: `pilum file take FILE 10 rows` and `pilum table take`, beside an empty program that links libarrow and
 libarrow_compute and calls Initialize (build/release/bench/pilum_empty), and beside pylance in a fresh interpreter.
 
     startup.py [--file F.lance] [--n 15] [--build build/release] [--no-peer]
@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [1, 2, 3, 500, 501, 999, 4000, 4001, 7000, 9999]
+TABLE_PEER = f"import sys, lance; print(lance.dataset(sys.argv[1]).take({ROWS}).to_pylist())"
 PEER = f"import sys; from lance.file import LanceFileReader as R; print(R(sys.argv[1]).take_rows({ROWS}).to_table().to_pylist())"
 
 
@@ -52,25 +53,40 @@ def sample(folder):
     return path
 
 
+def sample_table(folder):
+    """The same rows in 20 fragments, by pylance."""
+    import lance
+    import race_data
+
+    path = folder / "startup_table.lance"
+    if not path.exists():
+        lance.write_dataset(race_data.tables(20_000)["conv"], str(path), data_storage_version="2.2", max_rows_per_file=1000)
+    return path
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--file", help="a Lance file of 10,000 rows or more (default: 20,000 conversation rows, made here)")
+    ap.add_argument("--table", help="a Lance table of 10,000 rows or more (default: 20,000 conversation rows in 20 fragments)")
     ap.add_argument("--n", type=int, default=15)
     ap.add_argument("--build", default=str(ROOT / "build" / "release"))
     ap.add_argument("--no-peer", action="store_true")
     a = ap.parse_args()
-    if not a.file:
+    if not a.file or not a.table:
         sys.path.insert(0, str(Path(__file__).parent))
         import race_data
 
-        a.file = str(sample(race_data.FOLDER))
+        a.file = a.file or str(sample(race_data.FOLDER))
+        a.table = a.table or str(sample_table(race_data.FOLDER))
     build = Path(a.build)
     commands = {
         "pilum file take": [str(build / "pilum"), "file", "take", a.file, *map(str, ROWS)],
+        "pilum table take": [str(build / "pilum"), "table", "take", a.table, *map(str, ROWS)],
         "empty program": [str(build / "bench" / "pilum_empty")],
     }
     if not a.no_peer:
         commands["pylance"] = [sys.executable, "-c", PEER, a.file]
+        commands["pylance, table"] = [sys.executable, "-c", TABLE_PEER, a.table]
     costs = turns(commands, a.n)
     median = {name: [statistics.median(c) for c in cpu_wall] for name, cpu_wall in costs.items()}
     for name, (cpu, wall) in median.items():

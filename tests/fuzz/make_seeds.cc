@@ -133,7 +133,8 @@ int MakeSeeds(const std::string& from, const std::string& to) {
     std::ifstream in(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     ReadContext ctx;
-    auto meta = ReadFileMetadata(*MakeMemorySource("x.lance", arrow::Buffer::FromString(bytes)), ctx);
+    auto meta =
+        ReadFileMetadata(*MakeMemorySource("x.lance", arrow::Buffer::FromString(bytes)), SchemaWanted::kYes, ctx);
     if (!meta.ok()) continue;
     if (bytes.size() < kMostBytes) {
       const std::string what = fmt::format("{}{}", VersionName(meta->version), meta->checksums != nullptr);

@@ -38,6 +38,20 @@ def test_a_take_loads_no_heavy_library(build, files):
     assert set(take) <= LIGHT, f"loaded for a take: {sorted(set(take) - LIGHT)}"
 
 
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Ten fragments, as pylance writes them."""
+    lance = pytest.importorskip("lance")
+    folder = tmp_path_factory.mktemp("startup") / "t.lance"
+    lance.write_dataset(pa.table({"a": range(10_000), "b": [f"text {i % 97}" for i in range(10_000)]}), str(folder), data_storage_version="2.2", max_rows_per_file=1000)
+    return folder
+
+
+def test_a_take_of_a_table_loads_no_heavy_library(build, table):
+    take = libraries([build / "pilum", "table", "take", table, "1", "2", "3"])
+    assert set(take) <= LIGHT, f"loaded for a take: {sorted(set(take) - LIGHT)}"
+
+
 def test_parquet_is_loaded_by_what_reads_parquet(build, files):
     convert = libraries([build / "pilum", "file", "convert", files / "t.parquet", files / "u.lance"])
     assert {"libparquet", "libpilum_parquet"} <= set(convert)
@@ -60,8 +74,9 @@ def cpu(command):
     return (usage.ru_utime + usage.ru_stime) * 1e3
 
 
-def test_a_take_costs_little_more_than_arrow_itself(build, files):
-    take = [build / "pilum", "file", "take", files / "t.lance", *map(str, range(0, 10_000, 1000))]
+@pytest.mark.parametrize("kind", ["file", "table"])
+def test_a_take_costs_little_more_than_arrow_itself(build, files, table, kind):
+    take = [build / "pilum", kind, "take", files / "t.lance" if kind == "file" else table, *map(str, range(0, 10_000, 1000))]
     empty = [build / "bench" / "pilum_empty"]
     costs = [(cpu(take), cpu(empty)) for _ in range(15)]
     ours, least = (min(c) for c in zip(*costs))

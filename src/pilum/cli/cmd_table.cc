@@ -15,6 +15,7 @@ void AddTableCommands(CLI::App& app, Action* action) {
   AddLogVerb(group, action);
   AddManifestVerb(group, action);
   AddTxnVerb(group, action);
+  AddTakeVerb(group, action);
   AddFragmentsVerb(group, action);
   AddFilesVerb(group, action);
   AddColumnsVerb(group, action);

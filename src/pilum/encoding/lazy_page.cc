@@ -24,7 +24,7 @@ class FailedRead : public PageRead {
 
 class LazyPage : public Page {
  public:
-  LazyPage(PageInfo head, PageMessage message, const LeafColumn* column, int index, FileVersion version,
+  LazyPage(PageHead head, PageMessage message, const LeafColumn* column, int index, FileVersion version,
            uint64_t file_size)
       : head_(std::move(head)),
         message_(std::move(message)),
@@ -45,7 +45,7 @@ class LazyPage : public Page {
   uint64_t num_rows() const override { return num_rows_; }
   const PageInfo& info() const override {
     const Page* page = Parsed();
-    return page ? page->info() : head_;
+    return page ? page->info() : *failed_;
   }
   std::vector<ByteRange> stored_ranges() const override { return head_.buffers; }
   uint64_t cached_bytes() const override { return page_ ? page_->cached_bytes() : 0; }
@@ -65,19 +65,19 @@ class LazyPage : public Page {
       if (page.ok())
         page_ = std::move(*page);
       else
-        status_ = page.status();
+        status_ = page.status(), failed_ = std::make_unique<PageInfo>(PageHead(head_).ToInfo());
     });
     return page_.get();
   }
   Result<std::unique_ptr<Page>> Parse() const {
-    PageInfo info = head_;
+    PageInfo info = PageHead(head_).ToInfo();
     auto layout = ParsePageLayout(message_.bytes, version_);
     if (!layout.ok()) return WithContext(fmt::format("column '{}' page {}", column_->name, index_), layout.status());
     info.layout = std::move(*layout);
     return Page::Make(std::move(info), column_, index_, version_, file_size_);
   }
 
-  const PageInfo head_;
+  const PageHead head_;
   const PageMessage message_;
   const LeafColumn* column_;
   const int index_;
@@ -86,6 +86,7 @@ class LazyPage : public Page {
   mutable std::once_flag once_;
   mutable std::unique_ptr<Page> page_;
   mutable Status status_;
+  mutable std::unique_ptr<const PageInfo> failed_;  // of a page that does not parse
 };
 
 // Mini-block and full-zip pages hold a byte or more for each chunk or row; others may stand for rows that cost nothing,
@@ -97,13 +98,14 @@ bool BytesBoundRows(std::string_view message) {
 
 }  // namespace
 
-Result<std::unique_ptr<Page>> Page::MakeLazily(PageInfo head, PageMessage message, const LeafColumn* column, int index,
+Result<std::unique_ptr<Page>> Page::MakeLazily(PageHead head, PageMessage message, const LeafColumn* column, int index,
                                                FileVersion version, uint64_t file_size) {
   if (version == FileVersion::kV2_3 || !BytesBoundRows(message.bytes)) {
     auto layout = ParsePageLayout(message.bytes, version);
     if (!layout.ok()) return WithContext(fmt::format("column '{}' page {}", column->name, index), layout.status());
-    head.layout = std::move(*layout);
-    return Make(std::move(head), column, index, version, file_size);
+    PageInfo info = std::move(head).ToInfo();
+    info.layout = std::move(*layout);
+    return Make(std::move(info), column, index, version, file_size);
   }
   constexpr uint64_t kRowsOfEightBytes = uint64_t{1} << 16;  // no chunk has more events, or fewer bytes
   uint64_t bytes = 0;

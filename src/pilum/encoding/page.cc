@@ -24,7 +24,7 @@ Status Prepare(PageContext* c) {
   return Status::OK();
 }
 
-Result<std::unique_ptr<Page>> Dispatch(PageContext c) {
+Result<std::unique_ptr<Page>> Dispatch(PageContext&& c) {
   switch (c.info.layout.kind) {
     case LayoutKind::kMiniBlock: return MakeMiniBlockPage(std::move(c));
     case LayoutKind::kFullZip: return MakeFullZipPage(std::move(c));

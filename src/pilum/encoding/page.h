@@ -43,6 +43,15 @@ struct PageMessage {
   std::shared_ptr<const void> keep;
 };
 
+// A page as its column lists it: PageInfo without the layout, which is large.
+struct PageHead {
+  std::vector<ByteRange> buffers;
+  uint64_t length = 0;
+  uint64_t priority = 0;
+  std::shared_ptr<const v2_0::ArrayDesc> array;
+  PageInfo ToInfo() && { return {std::move(buffers), length, priority, {}, std::move(array)}; }
+};
+
 // One page. Immutable apart from its prelude cache (chunk table, dictionary, repetition index, symbol table), which is
 // built once, under a lock, by the first read that needs it. Thread-safe.
 class Page {
@@ -53,8 +62,8 @@ class Page {
   static Result<std::unique_ptr<Page>> Make(PageInfo info, const LeafColumn* column, int index, FileVersion version,
                                             uint64_t file_size);
   // The same, but where it is safe the layout is parsed and checked at the first use: what is wrong in it is then an
-  // error of every read. `head`: all but the layout.
-  static Result<std::unique_ptr<Page>> MakeLazily(PageInfo head, PageMessage message, const LeafColumn* column,
+  // error of every read.
+  static Result<std::unique_ptr<Page>> MakeLazily(PageHead head, PageMessage message, const LeafColumn* column,
                                                   int index, FileVersion version, uint64_t file_size);
   // Is the layout right? Parses it.
   virtual Status status() const { return Status::OK(); }

@@ -197,7 +197,8 @@ class Checker {
     p.reads.push_back(std::move(read));
     p.outputs = {0};
     std::shared_ptr<const OpenFile> unowned(&file_, [](const OpenFile*) {});
-    auto stream = MakeScan(unowned, std::move(p), rows, BatchLimits{kPieceRows, kPieceBytes}, ctx_);
+    auto stream = MakeScan(unowned, std::make_shared<const Projection>(std::move(p)), rows,
+                           BatchLimits{kPieceRows, kPieceBytes}, ctx_);
     uint64_t read_rows = 0;
     while (true) {
       auto batch = stream->Next();

@@ -85,15 +85,15 @@ Result<StoredPage> ParsePage(std::string_view bytes, const FileBounds& file, con
   WireFields in(bytes);
   while (in.Next()) {
     if (buffers.Take(in, kOffsets)) continue;
-    if (in.Is(kLength, WireFields::kVarint)) page.info.length = in.value();
-    if (in.Is(kPriority, WireFields::kVarint)) page.info.priority = in.value();
+    if (in.Is(kLength, WireFields::kVarint)) page.head.length = in.value();
+    if (in.Is(kPriority, WireFields::kVarint)) page.head.priority = in.value();
     if (in.Is(kEncoding, WireFields::kBytes)) encoding = in.bytes();
   }
   if (!in.ok()) return Bad("its message does not parse");
-  PILUM_ASSIGN_OR_RETURN(page.info.buffers, buffers.Finish(file));
+  PILUM_ASSIGN_OR_RETURN(page.head.buffers, buffers.Finish(file));
   if (file.version == FileVersion::kV2_0) {
     PILUM_ASSIGN_OR_RETURN(auto array, Direct(encoding, "lance.encodings.ArrayEncoding"));
-    PILUM_ASSIGN_OR_RETURN(page.info.array, v2_0::ParseArrayEncoding(array));
+    PILUM_ASSIGN_OR_RETURN(page.head.array, v2_0::ParseArrayEncoding(array));
     return page;
   }
   const bool next = file.version == FileVersion::kV2_3;
@@ -147,9 +147,9 @@ Result<std::vector<StoredPage>> ParseColumnMessage(std::string_view bytes, const
     if (!in.Is(kPages, WireFields::kBytes)) continue;
     auto page = ParsePage(in.bytes(), file, keep);
     if (!page.ok()) return WithContext(fmt::format("page {}", pages.size()), page.status());
-    if (page->info.length > kMaxRows - rows)
+    if (page->head.length > kMaxRows - rows)
       return Bad(fmt::format("page {} brings it over {} rows", pages.size(), kMaxRows));
-    rows += page->info.length;
+    rows += page->head.length;
     pages.push_back(*std::move(page));
   }
   if (!in.ok()) return Bad("its metadata does not parse");

@@ -19,9 +19,9 @@ struct FileBounds {
 // Does it lie in the file, and where buffers must? "{name} {number} ..." otherwise.
 Status CheckBuffer(ByteRange range, const FileBounds& file, std::string_view name, size_t number);
 
-// A page as its column lists it: `info` without a layout (2.0: with `array`), and the layout's message.
+// A page as its column lists it, and its layout's message.
 struct StoredPage {
-  PageInfo info;
+  PageHead head;  // 2.0: with `array`
   PageMessage layout;
 };
 

@@ -2,6 +2,7 @@
 #include "pilum/file/extent_cache.h"
 
 #include <arrow/buffer.h>
+#include <arrow/type.h>
 #include <gtest/gtest.h>
 
 namespace pilum {
@@ -19,8 +20,6 @@ class ExtentCacheTest : public ::testing::Test {
     file_.source = OpenSlowMemorySource("f", arrow::Buffer::FromString(bytes_), slow_, ctx_).ValueOrDie();
     file_.columns.resize(1);
     file_.columns[0].first_row = {0, 1000};
-    file_.leaves.resize(1);
-    file_.leaves[0].name = "a";
   }
 
   // Extents 10 rows each, 2,000 bytes apart, that begin at `from`.
@@ -43,7 +42,7 @@ class ExtentCacheTest : public ::testing::Test {
 
   std::string bytes_;
   std::shared_ptr<SlowReads> slow_ = std::make_shared<SlowReads>();
-  OpenFile file_;
+  OpenFile file_{FileShape::Make(arrow::schema({arrow::field("a", arrow::int64())})).ValueOrDie()};
   ReadStats stats_;
   ReadContext ctx_;
 };

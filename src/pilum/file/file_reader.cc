@@ -91,7 +91,7 @@ class Reader : public FileReader {
       if (row >= num_rows())
         return UsageError("{}: row {} is out of range: the file has {} rows", name(), row, num_rows());
     }
-    PILUM_ASSIGN_OR_RETURN(auto projection, ProjectCached(columns));
+    PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
     std::vector<std::shared_ptr<arrow::Array>> out;
     if (rows.empty()) {
       for (const auto& field : projection->schema->fields()) {
@@ -110,7 +110,7 @@ class Reader : public FileReader {
 
   Result<std::shared_ptr<arrow::Schema>> ProjectedSchema(
       const std::optional<std::vector<FieldPath>>& columns) const override {
-    PILUM_ASSIGN_OR_RETURN(auto projection, ProjectCached(columns));
+    PILUM_ASSIGN_OR_RETURN(auto projection, Project(columns));
     return projection->schema;
   }
 
@@ -130,22 +130,8 @@ class Reader : public FileReader {
  private:
   Status WithFile(const Status& st) const { return st.message().starts_with(name()) ? st : WithContext(name(), st); }
 
-  Result<Projection> Project(const std::optional<std::vector<FieldPath>>& columns) const {
-    return ProjectFields(name(), *file_->schema, file_->leaves, columns);
-  }
-
-  // The projection asked for last, which is mostly asked for again.
-  Result<std::shared_ptr<const Projection>> ProjectCached(const std::optional<std::vector<FieldPath>>& columns) const {
-    {
-      std::lock_guard lock(mutex_);
-      if (projection_ && projected_ == columns) return projection_;
-    }
-    PILUM_ASSIGN_OR_RETURN(Projection made, Project(columns));
-    auto shared = std::make_shared<const Projection>(std::move(made));
-    std::lock_guard lock(mutex_);
-    projected_ = columns;
-    projection_ = shared;
-    return shared;
+  Result<std::shared_ptr<const Projection>> Project(const std::optional<std::vector<FieldPath>>& columns) const {
+    return file_->shape->Project(name(), columns);
   }
 
   // What goes wrong in a file says in which.
@@ -161,9 +147,6 @@ class Reader : public FileReader {
   FileInfo info_;
   std::vector<ByteRange> global_buffers_;
   const FileTaker taker_;
-  mutable std::mutex mutex_;
-  mutable std::optional<std::vector<FieldPath>> projected_;  // what projection_ is of
-  mutable std::shared_ptr<const Projection> projection_;
 };
 
 // Pages of one leaf column. Errors name column and page, not the file.
@@ -177,11 +160,11 @@ Status OpenPages(std::vector<StoredPage> pages, const LeafColumn& leaf, const Fi
   out->pages.reserve(pages.size());
   out->first_row.reserve(pages.size() + 1);
   for (size_t i = 0; i < pages.size(); ++i) {
-    const uint64_t length = pages[i].info.length;
+    const uint64_t length = pages[i].head.length;
     if (length % per_row != 0) {
       return bad(i, fmt::format("its length {} is no multiple of {} items a row", length, per_row));
     }
-    PILUM_ASSIGN_OR_RETURN(auto page, Page::MakeLazily(std::move(pages[i].info), std::move(pages[i].layout), &leaf,
+    PILUM_ASSIGN_OR_RETURN(auto page, Page::MakeLazily(std::move(pages[i].head), std::move(pages[i].layout), &leaf,
                                                        static_cast<int>(i), meta.version, file_size));
     // A constant page holds no bytes for its rows, so only the descriptor can say that so many are meant.
     const uint64_t most = std::max(kFreeConstantRows, meta.schema.num_rows);
@@ -201,7 +184,7 @@ Status OpenPages(std::vector<StoredPage> pages, const LeafColumn& leaf, const Fi
 Status OpenColumns20(FileMetadata* meta, OpenFile* file) {
   std::vector<std::vector<PageInfo>> pages(meta->columns.size());
   for (size_t i = 0; i < pages.size(); ++i) {
-    for (StoredPage& page : meta->columns[i]) pages[i].push_back(std::move(page.info));
+    for (StoredPage& page : meta->columns[i]) pages[i].push_back(std::move(page.head).ToInfo());
   }
   PILUM_ASSIGN_OR_RETURN(auto columns, v2_0::OpenColumns(*file->schema, file->leaves, std::move(pages),
                                                          meta->schema.num_rows, file->source->size()));
@@ -222,7 +205,6 @@ Status OpenColumns20(FileMetadata* meta, OpenFile* file) {
 }
 
 Status OpenColumns(FileMetadata* meta, OpenFile* file) {
-  PILUM_ASSIGN_OR_RETURN(file->leaves, LeafColumnsOf(*file->schema));
   if (meta->version == FileVersion::kV2_0 && !file->leaves.empty()) return OpenColumns20(meta, file);
   if (file->leaves.size() != meta->columns.size()) {
     return MakeError(ErrorKind::kCorrupt, fmt::format("the schema has {} leaf columns, the file {}",
@@ -261,7 +243,8 @@ Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Drain(Stream* stream) {
   }
 }
 
-Result<std::shared_ptr<const FileReader>> OpenReader(std::shared_ptr<const ByteSource> source, FileMetadata meta) {
+Result<std::shared_ptr<const FileReader>> OpenReader(std::shared_ptr<const ByteSource> source,
+                                                     std::shared_ptr<const FileShape> shape, FileMetadata meta) {
   FileInfo info;
   info.version = meta.version;
   info.file_size = source->size();
@@ -270,9 +253,8 @@ Result<std::shared_ptr<const FileReader>> OpenReader(std::shared_ptr<const ByteS
   info.global_buffers = meta.global_buffers;
   info.schema_bytes = meta.global_buffers[0].size;
   info.column_metadata_bytes = meta.column_metadata_bytes;
-  auto file = std::make_shared<OpenFile>();
+  auto file = std::make_shared<OpenFile>(std::move(shape));
   file->source = std::move(source);
-  file->schema = meta.schema.schema;
   info.checksums = meta.checksums != nullptr;
   file->checksums = std::move(meta.checksums);
   Status st = OpenColumns(&meta, file.get());
@@ -300,23 +282,28 @@ Status TakeView(const FileView& view, FileMetadata* meta) {
     columns.push_back(std::move(meta->columns[i]));
   }
   meta->columns = std::move(columns);
-  meta->schema.schema = view.schema;
   return Status::OK();
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
-  return OpenReader(std::move(source), std::move(meta));
+  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, SchemaWanted::kYes, ctx));
+  auto shape = FileShape::Make(meta.schema.schema);
+  if (!shape.ok()) return WithContext(source->name(), shape.status());
+  return OpenReader(std::move(source), std::move(*shape), std::move(meta));
 }
 
 Result<std::shared_ptr<const FileReader>> FileReader::OpenView(std::shared_ptr<const ByteSource> source,
                                                                const FileView& view, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, ctx));
+  PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, SchemaWanted::kNo, ctx));
   Status st = TakeView(view, &meta);
   if (!st.ok()) return WithContext(source->name(), st);
-  return OpenReader(std::move(source), std::move(meta));
+  auto shape = view.shape;
+  if (!shape) {
+    PILUM_ASSIGN_OR_RETURN(shape, FileShape::Make(view.schema));
+  }
+  return OpenReader(std::move(source), std::move(shape), std::move(meta));
 }
 
 Result<std::shared_ptr<arrow::Table>> FileReader::Take(const std::optional<std::vector<FieldPath>>& columns,

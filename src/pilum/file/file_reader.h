@@ -19,6 +19,8 @@
 
 namespace pilum {
 
+class FileShape;  // file/projection.h
+
 struct BatchLimits {
   uint64_t rows = 16384;  // most rows in a batch
   // Most Arrow bytes in a batch, as they would be in buffers of its own (batches are slices of what was decoded at
@@ -64,6 +66,8 @@ struct FileView {
   // leaf columns, in a file of 2.0 all its structs, lists and leaves.
   std::vector<uint32_t> columns;
   bool every_field = false;  // `columns` is as for 2.0
+  // Of `schema`: what files seen through one view share. Null: each makes its own.
+  std::shared_ptr<const FileShape> shape;
 };
 
 class FileReader : public std::enable_shared_from_this<FileReader> {

@@ -10,6 +10,7 @@
 #include "pilum/base/bytes.h"
 #include "pilum/file/column_wire.h"
 #include "pilum/file/quiet_protobuf.h"
+#include "pilum/file/wire_fields.h"
 
 namespace pilum {
 namespace {
@@ -165,6 +166,17 @@ Status ParseColumns(std::string_view bytes, const Footer& f, std::string_view ta
   return Status::OK();
 }
 
+// Of the schema's message (length, field 2) no more than that.
+Result<FileSchema> RowsOfFileDescriptor(std::string_view bytes) {
+  FileSchema out;
+  WireFields f(bytes);
+  while (f.Next()) {
+    if (f.Is(2, WireFields::kVarint)) out.num_rows = f.value();
+  }
+  if (!f.ok()) return Bad("the schema is not a valid message");
+  return out;
+}
+
 constexpr uint64_t kTrailerReach = 4096;  // the checksums' trailer, and room for their segments
 
 // The checksums of the file, their own bytes and the metadata checked. Their trailer stands before the schema; damage
@@ -206,7 +218,7 @@ Status CheckGlobalBuffers(const std::vector<ByteRange>& buffers, const FileBound
 
 }  // namespace
 
-Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx) {
+Result<FileMetadata> ReadFileMetadata(const ByteSource& source, SchemaWanted wanted, ReadContext& ctx) {
   const std::string& name = source.name();
   const uint64_t size = source.size();
   QuietProtobuf();
@@ -221,18 +233,18 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
   ByteRange columns{f.column_metadata, f.column_table - f.column_metadata};
   ByteRange column_table{f.column_table, f.num_columns * kTableEntry};
   ByteRange buffer_table{f.buffer_table, f.num_buffers * kTableEntry};
-  std::vector<ByteRange> wanted = {columns, column_table, buffer_table};
-  if (f.buffer_table < tail.offset) PILUM_RETURN_NOT_OK(fetched.Fetch(std::exchange(wanted, {})));
+  std::vector<ByteRange> ranges = {columns, column_table, buffer_table};
+  if (f.buffer_table < tail.offset) PILUM_RETURN_NOT_OK(fetched.Fetch(std::exchange(ranges, {})));
   FileMetadata out;
   out.version = f.version;
   out.column_metadata_bytes = columns.size;
   out.global_buffers = TableAt(fetched.Bytes(buffer_table));
   Status st = CheckGlobalBuffers(out.global_buffers, {f.version, size});
   if (!st.ok()) return WithContext(name, st);
-  wanted.push_back(out.global_buffers[0]);
+  ranges.push_back(out.global_buffers[0]);
   const uint64_t reach = std::min(kTrailerReach, out.global_buffers[0].offset);
-  wanted.push_back({out.global_buffers[0].offset - reach, reach});
-  PILUM_RETURN_NOT_OK(fetched.Fetch(std::move(wanted)));
+  ranges.push_back({out.global_buffers[0].offset - reach, reach});
+  PILUM_RETURN_NOT_OK(fetched.Fetch(std::move(ranges)));
   if (ctx.verify != Verify::kOff) {
     st = FindChecksums(out.global_buffers, size, &fetched, &out.checksums);
     if (!st.ok()) return WithContext(name, st);
@@ -242,7 +254,8 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx
                                std::min(reach, Checksums::kTrailerSize)}),
                 &out.checksums);
 
-  auto schema = ParseFileDescriptor(fetched.Bytes(out.global_buffers[0]));
+  auto schema = wanted == SchemaWanted::kYes ? ParseFileDescriptor(fetched.Bytes(out.global_buffers[0]))
+                                             : RowsOfFileDescriptor(fetched.Bytes(out.global_buffers[0]));
   if (!schema.ok()) return WithContext(name, schema.status());
   out.schema = *std::move(schema);
   st = ParseColumns(fetched.Bytes(columns), f, fetched.Bytes(column_table), size, &out.columns);

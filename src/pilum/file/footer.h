@@ -27,6 +27,9 @@ struct FileMetadata {
 // One request for the last bytes (ReadCost::tail: 64 KiB of a local file); a second for what lies before them (a third only where the table of global buffers
 // itself does). Every range in the result lies within the file, and from 2.1 on every buffer begins on a 64-byte
 // boundary. Where the file has checksums, the metadata agree with theirs. Errors name the file.
-Result<FileMetadata> ReadFileMetadata(const ByteSource& source, ReadContext& ctx);
+//
+// kNo: of the schema in the file only the number of rows is looked at.
+enum class SchemaWanted { kYes, kNo };
+Result<FileMetadata> ReadFileMetadata(const ByteSource& source, SchemaWanted wanted, ReadContext& ctx);
 
 }  // namespace pilum

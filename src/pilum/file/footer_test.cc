@@ -14,7 +14,8 @@ namespace {
 Result<FileMetadata> Parse(std::string bytes, ReadStats* stats = nullptr) {
   ReadContext ctx;
   ctx.stats = stats;
-  return ReadFileMetadata(*MakeMemorySource("x.lance", arrow::Buffer::FromString(std::move(bytes))), ctx);
+  return ReadFileMetadata(*MakeMemorySource("x.lance", arrow::Buffer::FromString(std::move(bytes))), SchemaWanted::kYes,
+                          ctx);
 }
 
 std::string ErrorOf(std::string bytes) {
@@ -38,7 +39,7 @@ TEST(Footer, ReadsTheMetadata) {
   EXPECT_EQ(meta->version, FileVersion::kV2_2);
   ASSERT_EQ(meta->columns.size(), 1u);
   ASSERT_EQ(meta->columns[0].size(), 1u);
-  EXPECT_EQ(meta->columns[0][0].info.length, meta->schema.num_rows);
+  EXPECT_EQ(meta->columns[0][0].head.length, meta->schema.num_rows);
   EXPECT_EQ(ParsePageLayout(meta->columns[0][0].layout.bytes, meta->version)->kind, LayoutKind::kMiniBlock);
   EXPECT_EQ(meta->global_buffers.size(), 1u);
   EXPECT_EQ(stats.requests, 1u);
@@ -114,7 +115,7 @@ TEST(Footer, MadeByHand) {
   testing::HandMadeFile m({"a"}, {3});
   auto meta = Parse(m.Build());
   ASSERT_TRUE(meta.ok()) << meta.status();
-  EXPECT_EQ(meta->columns[0][0].info.length, 3u);
+  EXPECT_EQ(meta->columns[0][0].head.length, 3u);
   for (int i = 0; i < 2000; ++i) m.AddPage(0, 3);
   m.filler = 64 * 1000;
   ReadStats stats;

@@ -207,6 +207,27 @@ Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& s
   return projector.Finish();
 }
 
+Result<std::shared_ptr<const FileShape>> FileShape::Make(std::shared_ptr<arrow::Schema> schema) {
+  auto out = std::make_shared<FileShape>();
+  PILUM_ASSIGN_OR_RETURN(out->leaves_, LeafColumnsOf(*schema));
+  out->schema_ = std::move(schema);
+  return out;
+}
+
+Result<std::shared_ptr<const Projection>> FileShape::Project(
+    const std::string& file, const std::optional<std::vector<FieldPath>>& columns) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (projection_ && projected_ == columns) return projection_;
+  }
+  PILUM_ASSIGN_OR_RETURN(Projection made, ProjectFields(file, *schema_, leaves_, columns));
+  auto shared = std::make_shared<const Projection>(std::move(made));
+  std::lock_guard lock(mutex_);
+  projected_ = columns;
+  projection_ = shared;
+  return shared;
+}
+
 namespace {
 
 Result<std::shared_ptr<arrow::ArrayData>> PruneData(const arrow::ArrayData& data,

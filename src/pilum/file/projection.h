@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,24 @@ struct Projection {
 Result<Projection> ProjectFields(const std::string& file, const arrow::Schema& schema,
                                  const std::vector<LeafColumn>& leaves,
                                  const std::optional<std::vector<FieldPath>>& columns);
+
+// What files of one schema have in common: those of a table mostly are of one or a few shapes. Thread-safe.
+class FileShape {
+ public:
+  static Result<std::shared_ptr<const FileShape>> Make(std::shared_ptr<arrow::Schema> schema);
+  const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+  const std::vector<LeafColumn>& leaves() const { return leaves_; }
+  // As ProjectFields. The last one is kept: it is mostly asked for again.
+  Result<std::shared_ptr<const Projection>> Project(const std::string& file,
+                                                    const std::optional<std::vector<FieldPath>>& columns) const;
+
+ private:
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<LeafColumn> leaves_;
+  mutable std::mutex mutex_;
+  mutable std::optional<std::vector<FieldPath>> projected_;  // what projection_ is of
+  mutable std::shared_ptr<const Projection> projection_;
+};
 
 // `array` with the struct children that `to` lacks left out. No copy.
 Result<std::shared_ptr<arrow::Array>> PruneArray(const std::shared_ptr<arrow::Array>& array,

@@ -307,9 +307,9 @@ class UnitSource {
 
 class Scan : public BatchStream {
  public:
-  Scan(std::shared_ptr<const OpenFile> file, Projection projection, RowSet rows, const BatchLimits& limits,
-       const ReadContext& ctx)
-      : file_(std::move(file)), projection_(std::move(projection)), limits_(limits), ctx_(ctx) {
+  Scan(std::shared_ptr<const OpenFile> file, std::shared_ptr<const Projection> projection, RowSet rows,
+       const BatchLimits& limits, const ReadContext& ctx)
+      : file_(std::move(file)), kept_(std::move(projection)), projection_(*kept_), limits_(limits), ctx_(ctx) {
     limits_.rows = std::max<uint64_t>(1, limits_.rows);
     if (ctx_.stats == nullptr) ctx_.stats = &own_stats_;
     bytes_before_ = ctx_.stats->bytes;
@@ -404,8 +404,9 @@ class Scan : public BatchStream {
     return arrow::RecordBatch::Make(projection_.schema, static_cast<int64_t>(n), std::move(arrays));
   }
 
-  std::shared_ptr<const OpenFile> file_;
-  const Projection projection_;
+  const std::shared_ptr<const OpenFile> file_;
+  const std::shared_ptr<const Projection> kept_;
+  const Projection& projection_;
   BatchLimits limits_;
   ReadStats own_stats_;  // where the caller wants none
   ReadContext ctx_;
@@ -420,7 +421,8 @@ class Scan : public BatchStream {
 
 }  // namespace
 
-std::unique_ptr<BatchStream> MakeScan(std::shared_ptr<const OpenFile> file, Projection projection, RowSet rows,
+std::unique_ptr<BatchStream> MakeScan(std::shared_ptr<const OpenFile> file,
+                                      std::shared_ptr<const Projection> projection, RowSet rows,
                                       const BatchLimits& limits, const ReadContext& ctx) {
   return std::make_unique<Scan>(std::move(file), std::move(projection), std::move(rows), limits, ctx);
 }

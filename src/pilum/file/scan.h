@@ -11,7 +11,8 @@
 namespace pilum {
 
 // `rows` lie in the file. The stream keeps `file` alive.
-std::unique_ptr<BatchStream> MakeScan(std::shared_ptr<const OpenFile> file, Projection projection, RowSet rows,
+std::unique_ptr<BatchStream> MakeScan(std::shared_ptr<const OpenFile> file,
+                                      std::shared_ptr<const Projection> projection, RowSet rows,
                                       const BatchLimits& limits, const ReadContext& ctx);
 
 }  // namespace pilum

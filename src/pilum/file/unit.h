@@ -34,9 +34,13 @@ struct OpenColumn {
 
 // What an open file knows; immutable, shared by the reader and its streams.
 struct OpenFile {
+  explicit OpenFile(std::shared_ptr<const FileShape> of)
+      : shape(std::move(of)), schema(shape->schema()), leaves(shape->leaves()) {}
+
   std::shared_ptr<const ByteSource> source;
-  std::shared_ptr<arrow::Schema> schema;
-  std::vector<LeafColumn> leaves;
+  const std::shared_ptr<const FileShape> shape;
+  const std::shared_ptr<arrow::Schema>& schema;  // of the shape
+  const std::vector<LeafColumn>& leaves;
   std::vector<OpenColumn> columns;                                // one a leaf
   std::vector<std::shared_ptr<const v2_0::StoredColumn>> stored;  // version 2.0, where they are not just the leaves
   uint64_t num_rows = 0;

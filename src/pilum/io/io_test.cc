@@ -6,6 +6,7 @@
 
 #include <arrow/buffer.h>
 
+#include "pilum/io/held_source.h"
 #include "pilum/io/http/http_load.h"
 #include "pilum/io/object_store.h"
 #include "pilum/io/spool_space.h"
@@ -122,6 +123,36 @@ TEST_P(Stores, ListIsSortedAndByPrefix) {
   ASSERT_TRUE(store_->Remove("b/1").ok());
   ASSERT_TRUE(store_->Remove("b/1").ok());
   EXPECT_EQ(store_->List("b/").ValueOrDie().size(), 1u);
+}
+
+TEST_P(Stores, ListPathsGivesThePathsOfList) {
+  for (const char* p : {"b/2", "b/c/d/e", "b/1", "bb", "c"}) ASSERT_TRUE(store_->PutIfAbsent(p, "x").ValueOrDie());
+  for (const char* prefix : {"", "b", "b/", "b/c/", "b/c/d/e", "none/"}) {
+    std::vector<std::string> want;
+    for (const auto& o : store_->List(prefix).ValueOrDie()) want.push_back(o.path);
+    auto got = store_->ListPaths(prefix, ctx_).ValueOrDie();
+    std::sort(got.begin(), got.end());
+    EXPECT_EQ(got, want) << prefix;
+  }
+}
+
+TEST(HeldSource, IsOneRequest) {
+  ReadStats stats;
+  ReadContext ctx;
+  ctx.stats = &stats;
+  auto store = ObjectStore::Memory("m/");
+  ASSERT_TRUE(store->PutIfAbsent("x", "0123456789").ValueOrDie());
+  auto source = store->OpenSource("x", ctx).ValueOrDie();
+  auto held = HoldWhole(*source, ctx).ValueOrDie();
+  source.reset();
+  EXPECT_EQ(held->name(), "m/x");
+  EXPECT_EQ(held->size(), 10u);
+  EXPECT_EQ(stats.requests, 1u);
+  EXPECT_EQ(held->ReadRange({3, 4}, ctx).ValueOrDie()->ToString(), "3456");
+  EXPECT_EQ(held->ReadRange({0, 10}, ctx).ValueOrDie()->ToString(), "0123456789");
+  EXPECT_EQ(KindOf(held->ReadRange({8, 3}, ctx).status()), ErrorKind::kCorrupt);
+  EXPECT_EQ(stats.requests, 1u);
+  EXPECT_EQ(stats.bytes, 10u);
 }
 
 TEST_P(Stores, ListBetweenIsAfterAndUpTo) {

@@ -1,4 +1,5 @@
 // Objects as files under a folder. Put-if-absent is link() of a finished, synced temporary: exclusive, and never half visible.
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,6 +87,14 @@ class LocalStore : public ObjectStore {
     PILUM_ASSIGN_OR_RETURN(auto listed, ListFiles(prefix, /*temporary=*/false, ctx));
     std::erase_if(listed, [&](const ObjectInfo& o) { return o.path <= after || (!up_to.empty() && o.path > up_to); });
     return listed;
+  }
+
+  Result<std::vector<std::string>> ListPaths(const std::string& prefix, ReadContext& ctx) const override {
+    std::vector<std::string> out;
+    const size_t slash = prefix.rfind('/');
+    PILUM_RETURN_NOT_OK(AddPaths(slash == std::string::npos ? "" : prefix.substr(0, slash + 1), &out, ctx));
+    std::erase_if(out, [&](const std::string& path) { return !path.starts_with(prefix); });
+    return out;
   }
 
   Result<std::vector<ObjectInfo>> ListUnfinished(const std::string& prefix) const override {
@@ -202,6 +211,30 @@ class LocalStore : public ObjectStore {
     }
     for (const Status& st : done) PILUM_RETURN_NOT_OK(st);
     return Status::OK();
+  }
+
+  // Those of the files below `folder` ("" or "a/b/"), told by what the folder says of their kinds.
+  Status AddPaths(const std::string& folder, std::vector<std::string>* out, ReadContext& ctx) const {
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    const std::string full = root_ + "/" + folder;
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(full.c_str()), ::closedir);
+    if (!open) return errno == ENOENT || errno == ENOTDIR ? Status::OK() : ErrnoStatus(full, "cannot be listed", errno);
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(open.get());
+      if (entry == nullptr) return errno == 0 ? Status::OK() : ErrnoStatus(full, "cannot be listed", errno);
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      auto kind = entry->d_type;
+      struct stat st;
+      // As for List: links to files count as files, links to folders are not followed.
+      if ((kind == DT_LNK || kind == DT_UNKNOWN) &&
+          ::fstatat(::dirfd(open.get()), entry->d_name, &st, kind == DT_LNK ? 0 : AT_SYMLINK_NOFOLLOW) == 0) {
+        kind = S_ISREG(st.st_mode) ? DT_REG : S_ISDIR(st.st_mode) && kind == DT_UNKNOWN ? DT_DIR : DT_UNKNOWN;
+      }
+      if (kind == DT_DIR) PILUM_RETURN_NOT_OK(AddPaths(fmt::format("{}{}/", folder, name), out, ctx));
+      if (kind == DT_REG && !IsTemporaryName(name)) out->emplace_back(folder).append(name);
+    }
   }
 
   Result<std::string> Full(const std::string& path) const {

@@ -24,6 +24,14 @@ Result<std::vector<ObjectInfo>> ReadOnlyStore::List(const std::string& prefix) c
   return List(prefix, ctx);
 }
 
+Result<std::vector<std::string>> ReadOnlyStore::ListPaths(const std::string& prefix, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto objects, List(prefix, ctx));
+  std::vector<std::string> out;
+  out.reserve(objects.size());
+  for (ObjectInfo& o : objects) out.push_back(std::move(o.path));
+  return out;
+}
+
 Result<ReadOnlyStore::Page> ReadOnlyStore::ListPage(const std::string& prefix, const std::string& after,
                                                     ReadContext& ctx) const {
   PILUM_ASSIGN_OR_RETURN(auto all, ListBetween(prefix, after, "", ctx));

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "pilum/base/hash.h"
-#include "pilum/part/for_each.h"
+#include "pilum/base/for_each.h"
 #include "pilum/part/list_uniform.h"
 #include "pilum/part/part_spool.h"
 

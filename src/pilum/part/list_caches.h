@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pilum/index/part_index.h"
-#include "pilum/part/for_each.h"
+#include "pilum/base/for_each.h"
 #include "pilum/part/part_files.h"
 
 namespace pilum {

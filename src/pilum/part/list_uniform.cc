@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "pilum/base/hash.h"
-#include "pilum/part/for_each.h"
+#include "pilum/base/for_each.h"
 
 namespace pilum {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <arrow/type.h>
 
-#include "pilum/part/for_each.h"
+#include "pilum/base/for_each.h"
 #include "pilum/part/widen.h"
 #include "pilum/part/word_segments.h"
 #include "pilum/source/masked_unit.h"

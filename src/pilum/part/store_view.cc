@@ -10,7 +10,7 @@
 
 #include "pilum/part/batch_rows.h"
 #include "pilum/part/bundle_book.h"
-#include "pilum/part/for_each.h"
+#include "pilum/base/for_each.h"
 #include "pilum/part/part_cache.h"
 
 namespace pilum {

@@ -209,14 +209,19 @@ class PySnapshot {
 
   nb::object Take(const std::vector<std::string>& columns, nb::handle rows, bool allow_unstable, Verify verify) const {
     const std::vector<uint64_t> numbers = RowsFromPython(rows);
-    return ToPython(Run([&](ReadContext& ctx) {
+    const auto take = [&](ReadContext& ctx) {
       ctx.verify = verify;
       ctx.allow_unstable = allow_unstable;
       ctx.stats = read_.get();
       std::vector<FieldPath> paths;
       for (const std::string& name : columns) paths.push_back(ResolveColumn(*snapshot_->schema(), name));
       return TakeRows(*snapshot_, paths, columns, numbers, ctx);
-    }));
+    };
+    constexpr size_t kQuick = 1000;
+    if (numbers.size() > kQuick || IsRemoteUri(snapshot_->name())) return ToPython(Run(take));
+    std::stop_source stop;
+    ReadContext ctx = MakeContext(nullptr, stop);
+    return ToPython(Unwrap(WithoutGil([&] { return take(ctx); })));
   }
 
  private:

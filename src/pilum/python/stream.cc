@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <chrono>
+
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 
@@ -12,6 +14,10 @@ namespace nb = nanobind;
 
 namespace pilum::python {
 namespace {
+
+// What one thread reads, so that small batches need not have one each.
+constexpr int64_t kAheadRows = 1 << 18;
+constexpr std::chrono::milliseconds kAheadTime{5};
 
 class ArrowReader : public arrow::RecordBatchReader {
  public:
@@ -40,22 +46,45 @@ PyStream::~PyStream() {
   static_cast<void>(new auto(std::move(pull_.next)));
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> PyStream::Pull() {
+PyStream::Pulled PyStream::Pull() {
   if (process_ != getpid()) {
     return UsageError("this stream was begun in another process, before a fork; start the read again in this one");
   }
   std::lock_guard lock(mutex_);
-  return pull_.next();
+  if (ahead_.empty()) return pull_.next();
+  Pulled next = std::move(ahead_.front());
+  ahead_.pop_front();
+  return next;
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> PyStream::PullInterruptibly() {
+void PyStream::PullAhead(bool all) {
+  if (process_ != getpid()) return;
+  std::lock_guard lock(mutex_);
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t rows = 0; ahead_.empty() || all || rows < kAheadRows;) {
+    ahead_.push_back(pull_.next());
+    if (!ahead_.back().ok() || !*ahead_.back()) return;
+    rows += (**ahead_.back()).num_rows();
+    if (!all && std::chrono::steady_clock::now() - start > kAheadTime) return;
+  }
+}
+
+PyStream::Pulled PyStream::PullInterruptibly(bool all) {
   CheckSignals();
-  if (pull_.long_calls) return Interruptibly(stop_, [this] { return Pull(); });
-  return WithoutGil([this] { return Pull(); });
+  if (!pull_.long_calls) return WithoutGil([this] { return Pull(); });
+  if (std::unique_lock lock(mutex_, std::try_to_lock); lock && !ahead_.empty() && process_ == getpid()) {
+    Pulled next = std::move(ahead_.front());
+    ahead_.pop_front();
+    return next;
+  }
+  return Interruptibly(stop_, [this, all] {
+    PullAhead(all);
+    return Pull();
+  });
 }
 
-std::shared_ptr<arrow::RecordBatch> PyStream::PullForPython() {
-  auto batch = Unwrap(PullInterruptibly());
+std::shared_ptr<arrow::RecordBatch> PyStream::PullForPython(bool all) {
+  auto batch = Unwrap(PullInterruptibly(all));
   if (!batch || python_schema_ == pull_.schema) return batch;
   return WithExtensionTypes(batch, python_schema_);
 }
@@ -63,13 +92,13 @@ std::shared_ptr<arrow::RecordBatch> PyStream::PullForPython() {
 nb::object PyStream::schema() const { return ToPython(python_schema_); }
 
 nb::object PyStream::Next() {
-  auto batch = PullForPython();
+  auto batch = PullForPython(/*all=*/false);
   return batch ? ToPython(batch) : nb::none();
 }
 
 nb::object PyStream::ReadTable() {
   arrow::RecordBatchVector batches;
-  while (auto batch = PullForPython()) batches.push_back(std::move(batch));
+  while (auto batch = PullForPython(/*all=*/true)) batches.push_back(std::move(batch));
   return ToPython(Unwrap(arrow::Table::FromRecordBatches(python_schema_, std::move(batches))));
 }
 
@@ -82,7 +111,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> PyStream::NextFromArrow() {
   }
   nb::gil_scoped_acquire locked;
   try {
-    return PullInterruptibly();
+    return PullInterruptibly(/*all=*/false);
   } catch (nb::python_error& raised) {
     std::string text = raised.what();
     if (raised.matches(PyExc_KeyboardInterrupt))

@@ -1,6 +1,7 @@
 // A stream of batches as Python sees it: one object over file reads and query results alike.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,15 +42,18 @@ class PyStream : public std::enable_shared_from_this<PyStream> {
   Result<std::shared_ptr<arrow::RecordBatch>> NextFromArrow();
 
  private:
-  Result<std::shared_ptr<arrow::RecordBatch>> Pull();               // without the GIL
-  Result<std::shared_ptr<arrow::RecordBatch>> PullInterruptibly();  // with the GIL
-  std::shared_ptr<arrow::RecordBatch> PullForPython();              // with the GIL; in python_schema_
+  using Pulled = Result<std::shared_ptr<arrow::RecordBatch>>;
+  Pulled Pull();             // without the GIL
+  void PullAhead(bool all);  // without the GIL: what a thread made for it can read at once, or all that is left
+  Pulled PullInterruptibly(bool all);                           // with the GIL
+  std::shared_ptr<arrow::RecordBatch> PullForPython(bool all);  // with the GIL; in python_schema_
 
   BatchPull pull_;
   std::shared_ptr<arrow::Schema> python_schema_;  // pull_.schema, with extension types
   std::stop_source stop_;
   int process_;       // that made it
-  std::mutex mutex_;  // taken only without the GIL
+  std::mutex mutex_;  // waited for only without the GIL
+  std::deque<Pulled> ahead_;
 };
 
 }  // namespace pilum::python

@@ -21,13 +21,14 @@ namespace nb = nanobind;
 namespace pilum::python {
 namespace {
 
-// Work of a few requests, or of one a version.
+// `quick`: work of a few reads of local files at most, which needs no ear for Ctrl-C.
 template <typename F>
-auto Run(F&& work) {
+auto Run(F&& work, bool quick = false) {
   std::stop_source stop;
   ReadContext ctx;
   ctx.stop = stop.get_token();
   ctx.threads = DefaultThreads();
+  if (quick) return Unwrap(WithoutGil([&] { return work(ctx); }));
   return Unwrap(Interruptibly(stop, [&] { return work(ctx); }));
 }
 
@@ -120,7 +121,8 @@ class PyTable {
                                        std::optional<uint64_t> version, const std::string& tag,
                                        std::optional<int64_t> as_of_ns, const StoreOptions& storage) {
     const TableRef ref{branch, version, tag, as_of_ns};
-    return std::make_shared<PyTable>(Run([&](ReadContext& ctx) { return Table::Open(uri, ref, storage, ctx); }));
+    return std::make_shared<PyTable>(
+        Run([&](ReadContext& ctx) { return Table::Open(uri, ref, storage, ctx); }, !IsRemoteUri(uri) && !as_of_ns));
   }
   explicit PyTable(std::shared_ptr<const Table> table) : table_(std::move(table)) {}
 
@@ -130,17 +132,17 @@ class PyTable {
   uint64_t version() const { return table_->manifest().version; }
   const std::string& branch() const { return table_->branch(); }
   uint64_t LatestVersion() const {
-    return Run([&](ReadContext&) { return table_->LatestVersion(); });
+    return Run([&](ReadContext& ctx) { return table_->LatestVersion(ctx); }, !IsRemoteUri(table_->uri()));
   }
   uint64_t CountRows() const {
-    return Run([&](ReadContext& ctx) { return table_->CountRows(ctx); });
+    return Run([&](ReadContext& ctx) { return table_->CountRows(ctx); }, table_->counts_known());
   }
 
   nb::object OpenSnapshot(const std::optional<std::vector<uint64_t>>& fragments, bool blob_bytes,
                           bool with_deleted) const {
     const SnapshotOptions options{fragments, blob_bytes ? BlobHandling::kBytes : BlobHandling::kDescriptions,
                                   with_deleted};
-    auto snapshot = Run([&](ReadContext& ctx) { return table_->OpenSnapshot(options, ctx); });
+    auto snapshot = Run([&](ReadContext& ctx) { return table_->OpenSnapshot(options, ctx); }, table_->counts_known());
     return python::ToPython(std::move(snapshot), read_);
   }
   // A list of (row address, Blob or None).

@@ -7,6 +7,7 @@
 
 #include "pilum/query/execute.h"
 #include "pilum/query/narrow.h"
+#include "pilum/query/open_ahead.h"
 #include "pilum/query/project.h"
 #include "pilum/query/prune.h"
 #include "pilum/query/select/select.h"
@@ -52,6 +53,9 @@ class RunningQuery final : public QueryResult {
     const auto& units = plan_.snapshot->units();
     if (next_unit_ == 0 && plan_.query.where && plan_.options.use_index)
       PILUM_RETURN_NOT_OK(plan_.snapshot->Prepare(ProbesOf(plan_.query.where->root()), ctx_));
+    // Under LIMIT units may be opened in vain.
+    if (next_unit_ == 0 && !plan_.query.limit)
+      ahead_ = OpenAhead::Make(*plan_.snapshot, plan_.query.where ? plan_.filter_columns : plan_.output_columns, ctx_);
     while (true) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       if (reading_) {
@@ -60,6 +64,7 @@ class RunningQuery final : public QueryResult {
         reading_.reset();
       }
       if (next_unit_ == units.size() || progress_.finished()) return nullptr;
+      if (ahead_) ahead_->Reached(next_unit_);
       PILUM_RETURN_NOT_OK(Start(*units[next_unit_++]));
     }
   }
@@ -101,6 +106,7 @@ class RunningQuery final : public QueryResult {
   // A read that was stopped says how far it had come.
   Status Failure(const Status& status) {
     reading_.reset();
+    ahead_.reset();
     const ErrorKind kind = KindOf(status);
     if (kind != ErrorKind::kDeadline && kind != ErrorKind::kCancelled) return status;
     return MakeError(kind, fmt::format("{} (by then: {})", status.message(), ProgressText(progress_, ctx_)));
@@ -109,6 +115,7 @@ class RunningQuery final : public QueryResult {
   Plan plan_;
   ReadContext ctx_;
   QueryProgress progress_;
+  std::unique_ptr<OpenAhead> ahead_;
   std::unique_ptr<UnitRead> reading_;
   size_t next_unit_ = 0;
   Status failure_;

@@ -10,6 +10,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
+#include "pilum/base/for_each.h"
 #include "pilum/query/project.h"
 #include "pilum/query/select/select.h"
 #include "pilum/source/field_path.h"
@@ -63,13 +64,17 @@ class TableResult final : public QueryResult {
   arrow::TableBatchReader reader_;
   const QueryCounts counts_;
 };
+// Units that are read at once.
+int Threads(const Snapshot& snapshot, const ReadContext& ctx) {
+  const ReadCost* cost = snapshot.ahead();
+  return cost ? std::max(ctx.threads, cost->parallel) : 1;
+}
 
 }  // namespace
 
 Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const std::vector<FieldPath>& columns,
                                                const std::vector<std::string>& names, const std::vector<uint64_t>& rows,
                                                const ReadContext& given) {
-  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
   ReadContext ctx = given;
   uint64_t num_rows = 0;
   for (const auto& unit : snapshot.units()) num_rows += unit->num_rows();
@@ -83,17 +88,25 @@ Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const s
   shape.columns = columns;
   shape.output_names = names;
   PILUM_ASSIGN_OR_RETURN(auto schema, OutputSchema(*snapshot.schema(), shape));
-  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
-  for (const UnitRows& own : ByUnit(snapshot, sorted)) {
-    PILUM_ASSIGN_OR_RETURN(auto stream, own.unit->Read(MinimalPaths(columns), own.rows, BatchLimits(), ctx));
-    while (true) {
-      PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
-      if (!batch) break;
+  const std::vector<UnitRows> units = ByUnit(snapshot, sorted);
+  std::vector<std::vector<std::shared_ptr<arrow::RecordBatch>>> taken(units.size());
+  const std::vector<FieldPath> minimal = MinimalPaths(columns);
+  PILUM_RETURN_NOT_OK(ForEach(units.size(), Threads(snapshot, ctx), [&](size_t i) -> Status {
+    PILUM_RETURN_NOT_OK(ctx.Check());
+    PILUM_ASSIGN_OR_RETURN(taken[i], units[i].unit->Take(minimal, units[i].rows, ctx));
+    for (auto& batch : taken[i]) {
       PILUM_ASSIGN_OR_RETURN(batch, Project(*batch, columns, schema, ctx.memory_pool()));
-      batches.push_back(std::move(batch));
     }
-  }
+    return Status::OK();
+  }));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (auto& own : taken) std::move(own.begin(), own.end(), std::back_inserter(batches));
   PILUM_ASSIGN_OR_RETURN(auto read, arrow::Table::FromRecordBatches(schema, std::move(batches)));
+  const bool one_chunk = read->num_columns() == 0 || read->column(0)->num_chunks() == 1;
+  if (!rows.empty() && sorted.size() == rows.size() && std::is_sorted(rows.begin(), rows.end())) {
+    return one_chunk ? Result<std::shared_ptr<arrow::Table>>(read) : read->CombineChunks(ctx.memory_pool());
+  }
+  PILUM_RETURN_NOT_OK(arrow::compute::Initialize());
   arrow::UInt64Builder order(ctx.memory_pool());
   PILUM_RETURN_NOT_OK(order.Reserve(static_cast<int64_t>(rows.size())));
   for (const uint64_t row : rows) {
@@ -102,8 +115,8 @@ Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const s
   PILUM_ASSIGN_OR_RETURN(auto indices, order.Finish());
   std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
   for (const auto& column : read->columns()) {
-    PILUM_ASSIGN_OR_RETURN(auto taken, InOrder(column, indices, ctx.memory_pool()));
-    out.push_back(std::move(taken));
+    PILUM_ASSIGN_OR_RETURN(auto whole, InOrder(column, indices, ctx.memory_pool()));
+    out.push_back(std::move(whole));
   }
   return arrow::Table::Make(schema, std::move(out), static_cast<int64_t>(rows.size()));
 }

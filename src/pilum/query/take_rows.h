@@ -1,4 +1,4 @@
-// Rows of a snapshot by their number. Called by python.
+// Rows of a snapshot by their number. Called by python and cli.
 #pragma once
 
 #include <memory>

@@ -77,6 +77,13 @@ class MaskedUnit final : public Unit {
     PILUM_ASSIGN_OR_RETURN(auto stream, unit_->Read(columns, Members(rows, mask_), limits, ctx));
     return std::make_unique<MaskedStream>(std::move(stream), unit_, mask_);
   }
+  void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const override {
+    unit_->OpenAhead(columns, ctx);
+  }
+  Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Take(const std::vector<FieldPath>& columns,
+                                                                const RowSet& rows, ReadContext& ctx) const override {
+    return unit_->Take(columns, Members(rows, mask_), ctx);
+  }
 
  private:
   RowSet Own(const RowSet& rows) const { return Ranks(rows.Intersect(mask_), mask_); }

@@ -45,6 +45,12 @@ class Unit {
   // the first Read and stays open with the unit: both phases of a point read use one open reader.
   virtual Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                                     const BatchLimits& limits, const ReadContext& ctx) const = 0;
+  // Opens what a Read of these columns begins with, so that several units can be at it at once. What goes wrong is left
+  // for the Read to say.
+  virtual void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const {}
+  // Few rows (FileReader::kTakeRows), as Read gives them: by address where the unit can. (source/take.cc)
+  virtual Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Take(const std::vector<FieldPath>& columns,
+                                                                        const RowSet& rows, ReadContext& ctx) const;
 };
 
 // An immutable set of units, in order. Alive means pinned.
@@ -62,6 +68,8 @@ class Snapshot {
   // Reads ahead what the units' MayMatch will want for these probes, for many units in few requests. Changes no answer; errors
   // only for what stops a read.
   virtual Status Prepare(const std::vector<Probe>& probes, ReadContext& ctx) const { return Status::OK(); }
+  // What a request costs where the units lie, if opening them ahead of a reader pays (Unit::OpenAhead). Null: it does not.
+  virtual const ReadCost* ahead() const { return nullptr; }
   // What is there now, in this snapshot's schema, for a read that found a unit gone (kNotFound) and has given out no row.
   // Null: units of this snapshot do not go. An error: what is there now does not fit the schema.
   virtual Result<std::shared_ptr<const Snapshot>> Renew(ReadContext& ctx) const {

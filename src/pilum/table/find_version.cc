@@ -1,5 +1,6 @@
 #include "pilum/table/find_version.h"
 
+#include <algorithm>
 #include <array>
 
 namespace pilum {
@@ -27,15 +28,10 @@ std::string VersionsText(const std::vector<ListedVersion>& listed) {
   return out;
 }
 
-bool CannotBeRead(const Status& st) {
-  const ErrorKind kind = KindOf(st);
-  return kind == ErrorKind::kCorrupt || kind == ErrorKind::kUnsupported || kind == ErrorKind::kNotFound;
-}
-
 // What is wrong with `listed[at]`, and which older one is sound.
 Status WithOlder(const ReadOnlyStore& table, const std::vector<ListedVersion>& listed, size_t at, const Status& wrong,
                  ReadContext& ctx) {
-  if (!CannotBeRead(wrong)) return wrong;
+  if (!IsUnreadable(wrong)) return wrong;
   for (size_t i = at; i > 0 && at - i < kOlderTried; --i) {
     if (!ReadListed(table, listed[i - 1], ctx).ok()) continue;
     return MakeError(KindOf(wrong), fmt::format("{}; version {} still opens: ask for that one", wrong.message(),
@@ -45,10 +41,12 @@ Status WithOlder(const ReadOnlyStore& table, const std::vector<ListedVersion>& l
                    wrong.message() + (at == 0 ? "; it is the only version" : "; nor do those before it"));
 }
 
-Result<std::vector<ListedVersion>> ListAttached(const ReadOnlyStore& table) {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table));
+// In any order.
+Result<std::vector<ListedVersion>> ListAttached(const ReadOnlyStore& table, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersionsUnsorted(table, ctx));
   if (listed.attached.empty()) return NoTable(table);
   if (listed.mixed) {
+    SortVersions(&listed.attached);
     return Corrupt(table.uri(), "_versions/",
                    fmt::format("manifests are named in both ways, as {} and as {}, so that it cannot be said which is "
                                "the newest; remove those that do not belong there, or ask for one of the versions {}",
@@ -59,6 +57,11 @@ Result<std::vector<ListedVersion>> ListAttached(const ReadOnlyStore& table) {
 }
 
 }  // namespace
+
+bool IsUnreadable(const Status& st) {
+  const ErrorKind kind = KindOf(st);
+  return kind == ErrorKind::kCorrupt || kind == ErrorKind::kUnsupported || kind == ErrorKind::kNotFound;
+}
 
 Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx) {
@@ -73,10 +76,13 @@ Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, c
 }
 
 Result<FoundVersion> FindLatest(const ReadOnlyStore& table, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
-  auto manifest = ReadListed(table, listed.back(), ctx);
-  if (!manifest.ok()) return WithOlder(table, listed, listed.size() - 1, manifest.status(), ctx);
-  return FoundVersion{listed.back(), std::move(*manifest)};
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table, ctx));
+  const ListedVersion newest = *std::max_element(
+      listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.name.version < b.name.version; });
+  auto manifest = ReadListed(table, newest, ctx);
+  if (manifest.ok()) return FoundVersion{newest, std::move(*manifest)};
+  SortVersions(&listed);
+  return WithOlder(table, listed, listed.size() - 1, manifest.status(), ctx);
 }
 
 Result<FoundVersion> FindVersion(const ReadOnlyStore& table, uint64_t version, ReadContext& ctx) {
@@ -84,18 +90,19 @@ Result<FoundVersion> FindVersion(const ReadOnlyStore& table, uint64_t version, R
   const bool detached = (version & kDetachedBit) != 0;
   for (const ManifestScheme scheme :
        detached ? Schemes{ManifestScheme::kDetached} : Schemes{ManifestScheme::kV2, ManifestScheme::kV1}) {
-    const ListedVersion named{{version, scheme}, 0};
+    const ListedVersion named{{version, scheme}};
     auto manifest = ReadListed(table, named, ctx);
-    if (manifest.ok()) return FoundVersion{{named.name, (*manifest)->file_size}, std::move(*manifest)};
+    if (manifest.ok()) return FoundVersion{named, std::move(*manifest)};
     if (KindOf(manifest.status()) != ErrorKind::kNotFound) return manifest.status();
   }
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table, ctx));
   if (listed.attached.empty() && listed.detached.empty()) return NoTable(table);
   return NotFoundError("{}: there is no version {}; there are {}", table.uri(), version, VersionsText(listed.attached));
 }
 
 Result<FoundVersion> FindAsOf(const ReadOnlyStore& table, int64_t as_of_ns, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table, ctx));
+  SortVersions(&listed);
   for (auto at = listed.rbegin(); at != listed.rend(); ++at) {
     PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(table, *at, ctx));
     if (manifest->timestamp_ns <= as_of_ns) return FoundVersion{*at, std::move(manifest)};

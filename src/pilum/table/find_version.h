@@ -14,6 +14,9 @@ struct FoundVersion {
   std::shared_ptr<const Manifest> manifest;
 };
 
+// Is a version damaged, too new or gone, so that others may still be read? (Else the store failed, or the read was stopped.)
+bool IsUnreadable(const Status& status);
+
 // The manifest that `listed` names; kCorrupt too where it is of another version.
 Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx);

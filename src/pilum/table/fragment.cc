@@ -1,14 +1,15 @@
 #include "pilum/table/fragment.h"
 
+#include <algorithm>
 #include <set>
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
 
-#include "pilum/file/projection.h"
-#include "pilum/source/field_path.h"
+#include "pilum/io/held_source.h"
 #include "pilum/source/masked_unit.h"
 #include "pilum/source/missing_columns.h"
 #include "pilum/table/deletions.h"
@@ -20,15 +21,6 @@ namespace {
 constexpr uint64_t kMaxSequence = uint64_t{1} << 30;   // bytes
 constexpr uint64_t kMaxDeletions = uint64_t{1} << 30;  // bytes of a file
 constexpr uint64_t kFirstVersion = 1;                  // of rows of which nothing is known, as pylance says it too
-
-// `paths` as far as `schema` has them.
-std::vector<FieldPath> PathsIn(const arrow::Schema& schema, const std::vector<FieldPath>& paths) {
-  std::vector<FieldPath> out;
-  for (const FieldPath& path : paths) {
-    if (FieldAt(schema, path).ok()) out.push_back(path);
-  }
-  return out;
-}
 
 Result<std::shared_ptr<arrow::Array>> NumberArray(const std::vector<uint64_t>& values, arrow::MemoryPool* pool) {
   const auto bytes = static_cast<int64_t>(values.size() * sizeof(uint64_t));
@@ -59,6 +51,14 @@ class LiveFragment final : public Unit {
     ReadContext ctx = given;
     PILUM_ASSIGN_OR_RETURN(auto unit, Masked(ctx));
     return unit->Read(columns, rows, limits, ctx);
+  }
+  void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const override {
+    if (auto unit = Masked(ctx); unit.ok()) (*unit)->OpenAhead(columns, ctx);
+  }
+  Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Take(const std::vector<FieldPath>& columns,
+                                                                const RowSet& rows, ReadContext& ctx) const override {
+    PILUM_ASSIGN_OR_RETURN(auto unit, Masked(ctx));
+    return unit->Take(columns, rows, ctx);
   }
 
  private:
@@ -98,7 +98,9 @@ Status PhysicalFragment::PlanFiles() {
   for (const DataFile& file : fragment_.files) {
     PILUM_ASSIGN_OR_RETURN(auto view, table_.schema->ViewOf(file, before));
     if (fragment_.files.size() > 1) before.insert(file.fields.begin(), file.fields.end());
-    if (view->schema->num_fields() > 0) files_.push_back({&file, std::move(view), nullptr, nullptr, true});
+    if (view->schema->num_fields() == 0) continue;
+    files_.push_back({&file, {}, {}, true});
+    views_.push_back(view.get());
   }
   return Status::OK();
 }
@@ -119,75 +121,85 @@ Status PhysicalFragment::CountRows(ReadContext& given) {
   return Status::OK();
 }
 
-// Under the lock.
-Status PhysicalFragment::Open(OpenedFile* file, ReadContext& given) const {
+Result<PhysicalFragment::OpenedFile> PhysicalFragment::OpenAnew(const DataFile& file, const FileView& view,
+                                                                OpenFiles::For what, ReadContext& given) const {
   ReadContext ctx = ForDataFiles(given);
-  auto source = table_.files->OpenData(*file->file, ctx);
+  OpenedFile out;
+  auto source = table_.files->OpenData(file, ctx);
   if (!source.ok()) return WithContext(name_, source.status());
   const std::string path = (*source)->name();
   const uint64_t size = (*source)->size();
   // Of a legacy file the manifest may count the bytes without its end.
-  if (!file->file->is_legacy() && file->file->size > 0 && file->file->size != size) {
-    return Corrupt(path, "", fmt::format("it has {} bytes, the manifest of {} says {}", size, name_, file->file->size));
+  if (!file.is_legacy() && file.size > 0 && file.size != size) {
+    return Corrupt(path, "", fmt::format("it has {} bytes, the manifest of {} says {}", size, name_, file.size));
+  }
+  // What its opening would read anyway is all of it.
+  const bool held = !(*source)->cost().remote && size <= (*source)->cost().tail;
+  if (held) {
+    PILUM_ASSIGN_OR_RETURN(source, HoldWhole(**source, ctx));
   }
   uint64_t rows = 0;
-  if (file->file->is_legacy()) {
-    auto legacy = LegacyFile::Open(std::move(*source), table_.schema->LegacyFieldsOf(*file->file, *file->view), ctx);
+  if (file.is_legacy()) {
+    auto legacy = LegacyFile::Open(std::move(*source), table_.schema->LegacyFieldsOf(file, view), ctx);
     if (!legacy.ok()) return WithContext(name_, legacy.status());
-    file->legacy = std::move(*legacy);
-    rows = file->legacy->num_rows();
+    out.legacy = std::move(*legacy);
+    rows = out.legacy->num_rows();
   } else {
-    auto reader = FileReader::OpenView(std::move(*source), *file->view, ctx);
+    auto reader = FileReader::OpenView(std::move(*source), view, ctx);
     if (!reader.ok()) return WithContext(name_, reader.status());
-    file->reader = std::move(*reader);
-    rows = file->reader->num_rows();
+    out.reader = std::move(*reader);
+    rows = out.reader->num_rows();
   }
-  file->verifies = ctx.verify != Verify::kOff;
-  if (rows == num_rows_) return Status::OK();
-  file->reader = nullptr;
-  file->legacy = nullptr;
-  return Corrupt(path, "", fmt::format("it has {} rows, the manifest of {} says {}", rows, name_, num_rows_));
+  if (rows != num_rows_) {
+    return Corrupt(path, "", fmt::format("it has {} rows, the manifest of {} says {}", rows, name_, num_rows_));
+  }
+  std::shared_ptr<const void> kept = out.reader;
+  if (out.legacy) kept = out.legacy;
+  table_.files->open_files().Keep(std::move(kept), held ? size : 0, what);
+  return out;
 }
 
-Result<std::unique_ptr<BatchStream>> PhysicalFragment::ReadFile(OpenedFile* file, const std::vector<FieldPath>& columns,
+Result<PhysicalFragment::OpenedFile> PhysicalFragment::Open(size_t i, OpenFiles::For what, ReadContext& ctx) const {
+  std::lock_guard lock(mutex_);
+  File& file = files_[i];
+  OpenedFile out{file.reader.lock(), file.legacy.lock()};
+  const bool unverified = out.reader && !file.verifies && ctx.verify != Verify::kOff;
+  if (!unverified && (out.reader || out.legacy)) return out;
+  PILUM_ASSIGN_OR_RETURN(out, OpenAnew(*file.file, *views_[i], what, ctx));
+  file.reader = out.reader;
+  file.legacy = out.legacy;
+  file.verifies = ctx.verify != Verify::kOff;
+  return out;
+}
+
+Result<std::unique_ptr<BatchStream>> PhysicalFragment::ReadFile(size_t i, const std::vector<FieldPath>& columns,
                                                                 const RowSet& rows, const BatchLimits& limits,
                                                                 ReadContext& ctx) const {
-  OpenedFile open;
-  {
-    std::lock_guard lock(mutex_);
-    const bool unverified = file->reader && !file->verifies && ctx.verify != Verify::kOff;
-    if (unverified || (!file->reader && !file->legacy)) PILUM_RETURN_NOT_OK(Open(file, ctx));
-    open = *file;
-  }
+  PILUM_ASSIGN_OR_RETURN(const OpenedFile open, Open(i, OpenFiles::For::kScan, ctx));
   if (open.legacy) return open.legacy->Read(columns, rows, limits, ctx);
   return open.reader->Read(columns, rows, limits, ctx);
+}
+
+Status PhysicalFragment::CheckRows(const RowSet& rows) const {
+  if (rows.empty() || rows.ranges().back().end <= num_rows_) return Status::OK();
+  return UsageError("{}: row {} is out of range: it has {}", name_, rows.ranges().back().end - 1, num_rows_);
 }
 
 Result<std::unique_ptr<BatchStream>> PhysicalFragment::Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                                             const BatchLimits& limits, const ReadContext& given) const {
   ReadContext ctx = given;
-  if (!rows.empty() && rows.ranges().back().end > num_rows_) {
-    return UsageError("{}: row {} is out of range: it has {}", name_, rows.ranges().back().end - 1, num_rows_);
-  }
-  const auto& full = *table_.schema->full();
-  PILUM_ASSIGN_OR_RETURN(auto wanted, ProjectFields(name_, full, table_.schema->leaves(), columns));
+  PILUM_RETURN_NOT_OK(CheckRows(rows));
+  PILUM_ASSIGN_OR_RETURN(auto shape, table_.schema->ShapeOf(name_, views_, columns));
   FragmentStreamParts parts;
   parts.name = name_;
-  parts.schema = wanted.schema;
+  parts.schema = shape->schema;
   parts.rows = rows;
-  std::vector<std::pair<OpenedFile*, std::vector<FieldPath>>> reads;
-  arrow::FieldVector held;
-  for (OpenedFile& file : files_) {
-    auto own = PathsIn(*file.view->schema, columns);
-    if (own.empty()) continue;
-    PILUM_ASSIGN_OR_RETURN(auto pruned, PrunedSchema(*file.view->schema, MinimalPaths(own)));
-    held.insert(held.end(), pruned->fields().begin(), pruned->fields().end());
-    reads.emplace_back(&file, std::move(own));
-  }
-  parts.limits = LimitsWithMissing(limits, *wanted.schema, arrow::Schema(std::move(held)));
-  for (const auto& [file, own] : reads) {
-    PILUM_ASSIGN_OR_RETURN(auto stream, ReadFile(file, own, rows, parts.limits, ctx));
-    if (reads.size() == 1 && stream->schema()->Equals(*wanted.schema, false)) return stream;
+  parts.limits = LimitsWithMissing(limits, *shape->schema, *shape->held);
+  const auto reads = std::count_if(shape->own.begin(), shape->own.end(), [](const auto& own) { return !own.empty(); });
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (shape->own[i].empty()) continue;
+    PILUM_ASSIGN_OR_RETURN(auto stream, ReadFile(i, shape->own[i], rows, parts.limits, ctx));
+    if (reads == 1 && stream->schema()->Equals(*shape->schema, false)) return stream;
     parts.own.push_back(std::move(stream));
   }
   auto self = shared_from_this();
@@ -201,6 +213,39 @@ Result<std::unique_ptr<BatchStream>> PhysicalFragment::Read(const std::vector<Fi
     return nullptr;
   };
   return MakeFragmentStream(std::move(parts), ctx);
+}
+
+void PhysicalFragment::OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const {
+  auto shape = table_.schema->ShapeOf(name_, views_, columns);
+  for (size_t i = 0; shape.ok() && i < files_.size(); ++i) {
+    if (!(*shape)->own[i].empty() && !Open(i, OpenFiles::For::kScan, ctx).ok()) return;
+  }
+}
+
+// By address where one file has all that is wanted as it shall be.
+Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> PhysicalFragment::Take(const std::vector<FieldPath>& columns,
+                                                                                const RowSet& rows,
+                                                                                ReadContext& ctx) const {
+  PILUM_RETURN_NOT_OK(CheckRows(rows));
+  PILUM_ASSIGN_OR_RETURN(auto shape, table_.schema->ShapeOf(name_, views_, columns));
+  size_t i = 0;
+  while (i < files_.size() && shape->own[i].empty()) ++i;
+  if (i == files_.size() || shape->own[i].size() != columns.size() || rows.size() > FileReader::kTakeRows) {
+    return Unit::Take(columns, rows, ctx);
+  }
+  PILUM_ASSIGN_OR_RETURN(const OpenedFile open, Open(i, OpenFiles::For::kTake, ctx));
+  if (!open.reader) return Unit::Take(columns, rows, ctx);
+  PILUM_ASSIGN_OR_RETURN(auto schema, open.reader->ProjectedSchema(columns));
+  if (!schema->Equals(*shape->schema, false)) return Unit::Take(columns, rows, ctx);
+  std::vector<uint64_t> numbers;
+  numbers.reserve(rows.size());
+  for (const RowRange& r : rows.ranges()) {
+    for (uint64_t row = r.begin; row < r.end; ++row) numbers.push_back(row);
+  }
+  auto batch = open.reader->TakeBatch(columns, numbers, ctx, FileReader::kTakeBytes);
+  if (batch.ok()) return std::vector{std::move(*batch)};
+  if (KindOf(batch.status()) != ErrorKind::kMemory) return batch.status();
+  return Unit::Take(columns, rows, ctx);  // a batch at a time
 }
 
 Result<RowSet> PhysicalFragment::ReadDeletions(ReadContext& ctx) const {

@@ -1,5 +1,5 @@
 // A fragment as a unit of a snapshot: its data files put together, its deleted rows left out. Called by snapshot.cc.
-// Thread-safe; files are opened at the first read that needs them and stay open with the unit.
+// Thread-safe; files are opened at the first read that needs them, and stay open (open_files.h).
 #pragma once
 
 #include <memory>
@@ -43,6 +43,9 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   std::string index_note() const override { return {}; }
   Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                             const BatchLimits& limits, const ReadContext& ctx) const override;
+  void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const override;
+  Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> Take(const std::vector<FieldPath>& columns,
+                                                                const RowSet& rows, ReadContext& ctx) const override;
   // Which rows are deleted; read at each call.
   Result<RowSet> ReadDeletions(ReadContext& ctx) const;
 
@@ -50,19 +53,25 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   Result<std::shared_ptr<arrow::Array>> SystemValues(SystemColumn column, const RowSet& rows, ReadContext& ctx) const;
 
  private:
-  struct OpenedFile {
+  struct File {
     const DataFile* file = nullptr;
-    std::shared_ptr<const FileView> view;      // what of the table's columns it holds: something
-    std::shared_ptr<const FileReader> reader;  // none: not open yet, or
-    std::shared_ptr<const LegacyFile> legacy;  // it is of that kind
-    bool verifies = true;                      // it was opened with its checksums
+    // Open, as long as somebody reads it or it is one of those opened last; one of the two, by its kind.
+    std::weak_ptr<const FileReader> reader;
+    std::weak_ptr<const LegacyFile> legacy;
+    bool verifies = true;  // it was opened with its checksums
+  };
+  struct OpenedFile {
+    std::shared_ptr<const FileReader> reader;
+    std::shared_ptr<const LegacyFile> legacy;
   };
   PhysicalFragment(TableContext table, const Fragment& fragment);
   Status PlanFiles();
   Status CountRows(ReadContext& ctx);
-  Status Open(OpenedFile* file, ReadContext& ctx) const;
-  Result<std::unique_ptr<BatchStream>> ReadFile(OpenedFile* file, const std::vector<FieldPath>& columns,
-                                                const RowSet& rows, const BatchLimits& limits, ReadContext& ctx) const;
+  Result<OpenedFile> Open(size_t i, OpenFiles::For what, ReadContext& ctx) const;
+  Result<OpenedFile> OpenAnew(const DataFile& file, const FileView& view, OpenFiles::For what, ReadContext& ctx) const;
+  Result<std::unique_ptr<BatchStream>> ReadFile(size_t i, const std::vector<FieldPath>& columns, const RowSet& rows,
+                                                const BatchLimits& limits, ReadContext& ctx) const;
+  Status CheckRows(const RowSet& rows) const;
   Result<std::shared_ptr<const RowSet>> Deleted(ReadContext& ctx) const;
   Status AppendOffsets(const RowSet& rows, std::vector<uint64_t>* out, ReadContext& ctx) const;
   Result<std::shared_ptr<arrow::Array>> WithoutDeleted(std::shared_ptr<arrow::Array> row_ids, const RowSet& rows,
@@ -77,7 +86,8 @@ class PhysicalFragment final : public Unit, public std::enable_shared_from_this<
   const std::string name_;
   uint64_t num_rows_ = 0;
   mutable std::mutex mutex_;
-  mutable std::vector<OpenedFile> files_;  // those that hold something; only their readers change
+  std::vector<const FileView*> views_;  // of each of files_: what of the table's columns it holds: something
+  mutable std::vector<File> files_;
   mutable std::shared_ptr<const RowIdSequence> row_ids_;
   mutable std::shared_ptr<const RowSet> deleted_;  // once they were asked for
   mutable std::shared_ptr<const RowVersionSequence> created_at_, last_updated_at_;

@@ -81,7 +81,7 @@ Result<ManifestFile> ReadManifestFile(const ReadOnlyStore& store, const ListedVe
 
 Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& ctx) {
   std::unique_ptr<History> out(new History(table));
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store()));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store(), ctx));
   const uint64_t last = table.manifest().version;
   if ((last & kDetachedBit) != 0) {
     out->versions_.push_back(table.listed());

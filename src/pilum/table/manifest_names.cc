@@ -45,23 +45,30 @@ std::string FormatManifestName(const ManifestName& name) {
 
 std::string ManifestPath(const ManifestName& name) { return std::string(kFolder) + FormatManifestName(name); }
 
-Result<ListedVersions> ListVersions(const ReadOnlyStore& table) {
-  PILUM_ASSIGN_OR_RETURN(auto objects, table.List(std::string(kFolder)));
+Result<ListedVersions> ListVersionsUnsorted(const ReadOnlyStore& table, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto paths, table.ListPaths(std::string(kFolder), ctx));
   ListedVersions out;
   bool any[2] = {false, false};
-  for (const ObjectInfo& o : objects) {
-    const auto name = ParseManifestName(std::string_view(o.path).substr(kFolder.size()));
+  for (const std::string& path : paths) {
+    const auto name = ParseManifestName(std::string_view(path).substr(kFolder.size()));
     if (!name) continue;
     const bool detached = name->scheme == ManifestScheme::kDetached;
     if (!detached) any[name->scheme == ManifestScheme::kV2] = true;
-    (detached ? out.detached : out.attached).push_back({*name, o.size});
+    (detached ? out.detached : out.attached).push_back({*name});
   }
   out.mixed = any[0] && any[1];
-  const auto by_version = [](const ListedVersion& a, const ListedVersion& b) {
-    return a.name.version < b.name.version;
-  };
-  std::stable_sort(out.attached.begin(), out.attached.end(), by_version);
-  std::stable_sort(out.detached.begin(), out.detached.end(), by_version);
+  return out;
+}
+
+void SortVersions(std::vector<ListedVersion>* versions) {
+  std::stable_sort(versions->begin(), versions->end(),
+                   [](const ListedVersion& a, const ListedVersion& b) { return a.name.version < b.name.version; });
+}
+
+Result<ListedVersions> ListVersions(const ObjectStore& table, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto out, ListVersionsUnsorted(table, ctx));
+  SortVersions(&out.attached);
+  SortVersions(&out.detached);
   return out;
 }
 

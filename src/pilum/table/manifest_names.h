@@ -33,17 +33,20 @@ std::string ManifestPath(const ManifestName& name);  // below the table's root
 
 struct ListedVersion {
   ManifestName name;
-  uint64_t size = 0;  // bytes of the manifest
+  uint64_t size = 0;  // bytes of the manifest, where it was read; a listing of names does not tell
   std::string path() const { return ManifestPath(name); }
 };
 
 struct ListedVersions {
-  std::vector<ListedVersion> attached;  // ascending; one a version
-  std::vector<ListedVersion> detached;  // ascending
-  bool mixed = false;                   // V1 and V2 names beside each other: which is the newest cannot be said
+  std::vector<ListedVersion> attached;  // one a version
+  std::vector<ListedVersion> detached;
+  bool mixed = false;  // V1 and V2 names beside each other: which is the newest cannot be said
 };
 
-// One listing of _versions/. A table that is not there lists nothing.
-Result<ListedVersions> ListVersions(const ReadOnlyStore& table);
+// One listing of _versions/, ascending. A table that is not there lists nothing.
+Result<ListedVersions> ListVersions(const ReadOnlyStore& table, ReadContext& ctx);
+// The same in any order, and putting it in order.
+Result<ListedVersions> ListVersionsUnsorted(const ReadOnlyStore& table, ReadContext& ctx);
+void SortVersions(std::vector<ListedVersion>* versions);
 
 }  // namespace pilum

@@ -32,13 +32,14 @@ TEST(ManifestNames, VersionsComeInOrderOfNumbers) {
   for (const char* v : {"9", "10", "11", "2"}) ASSERT_TRUE(Put(*store, fmt::format("_versions/{}.manifest", v)).ok());
   ASSERT_TRUE(Put(*store, "_versions/stray.txt").ok());
   ASSERT_TRUE(Put(*store, "_versions/sub/12.manifest").ok());
-  const auto listed = ListVersions(*store).ValueOrDie();
+  ReadContext ctx;
+  const auto listed = ListVersions(*store, ctx).ValueOrDie();
   std::vector<uint64_t> versions;
   for (const auto& v : listed.attached) versions.push_back(v.name.version);
   EXPECT_EQ(versions, (std::vector<uint64_t>{2, 9, 10, 11}));
   EXPECT_FALSE(listed.mixed);
   ASSERT_TRUE(Put(*store, ManifestPath({3, ManifestScheme::kV2})).ok());
-  EXPECT_TRUE(ListVersions(*store).ValueOrDie().mixed);
+  EXPECT_TRUE(ListVersions(*store, ctx).ValueOrDie().mixed);
 }
 
 }  // namespace

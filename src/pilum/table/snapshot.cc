@@ -18,6 +18,7 @@ class TableSnapshot final : public Snapshot {
   int num_hidden() const override { return table_.schema->num_system(); }
   const std::vector<std::shared_ptr<const Unit>>& units() const override { return units_; }
   Status CheckColumn(const std::string&) const override { return Status::OK(); }  // one schema holds for all
+  const ReadCost* ahead() const override { return &table_.files->root().cost(); }
 
  private:
   const TableContext table_;

@@ -32,21 +32,6 @@ std::string StoreUri(const std::string& uri, const std::string& branch) {
 
 }  // namespace
 
-TableTotals TotalsOf(const Manifest& manifest) {
-  TableTotals t;
-  t.fragments = manifest.fragments.size();
-  for (const Fragment& f : manifest.fragments) {
-    t.physical_rows += f.physical_rows;
-    t.data_files += f.files.size();
-    for (const DataFile& file : f.files) t.data_bytes += file.size;
-    if (!f.deletions) continue;
-    ++t.deletion_files;
-    t.deleted_rows += f.deletions->num_deleted;
-  }
-  t.rows = t.physical_rows - std::min(t.physical_rows, t.deleted_rows);
-  return t;
-}
-
 Result<std::shared_ptr<const Table>> Table::Open(const std::string& uri, const TableRef& asked,
                                                  const StoreOptions& options, ReadContext& ctx) {
   if (asked.version.has_value() + !asked.tag.empty() + asked.as_of_ns.has_value() > 1) {
@@ -112,12 +97,15 @@ Result<std::shared_ptr<const Snapshot>> Table::OpenSnapshot(const SnapshotOption
   return MakeTableSnapshot(std::move(context), options.fragments, ctx);
 }
 
+bool Table::counts_known() const {
+  if (!manifest_->tells_row_counts() && !manifest_->fragments.empty()) return false;
+  return std::all_of(manifest_->fragments.begin(), manifest_->fragments.end(), [](const Fragment& f) {
+    return (f.physical_rows > 0 || f.files.empty()) && (!f.deletions || f.deletions->num_deleted > 0);
+  });
+}
+
 Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
-  const auto told = [this](const Fragment& f) {
-    return manifest_->tells_row_counts() && (f.physical_rows > 0 || f.files.empty()) &&
-           (!f.deletions || f.deletions->num_deleted > 0);
-  };
-  if (std::all_of(manifest_->fragments.begin(), manifest_->fragments.end(), told)) return TotalsOf(*manifest_).rows;
+  if (counts_known()) return TotalsOf(*manifest_).rows;
   PILUM_ASSIGN_OR_RETURN(auto snapshot, OpenSnapshot({}, ctx));
   uint64_t rows = 0;
   for (const auto& unit : snapshot->units()) rows += unit->num_rows();
@@ -125,17 +113,12 @@ Result<uint64_t> Table::CountRows(ReadContext& ctx) const {
 }
 
 Result<std::vector<TableVersion>> Table::Versions(ReadContext& ctx) const {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_));
-  std::vector<TableVersion> out;
-  for (const ListedVersion& one : listed.attached) {
-    PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(*store_, one, ctx));
-    out.push_back({manifest->version, manifest->timestamp_ns, TotalsOf(*manifest), manifest});
-  }
-  return out;
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_, ctx));
+  return ReadVersions(*store_, listed.attached, ctx);
 }
 
-Result<uint64_t> Table::LatestVersion() const {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_));
+Result<uint64_t> Table::LatestVersion(ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_, ctx));
   if (listed.attached.empty()) return NotFoundError("{}: it has no versions any more", store_->uri());
   return listed.attached.back().name.version;
 }

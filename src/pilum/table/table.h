@@ -19,7 +19,9 @@
 #include "pilum/table/table_files.h"
 #include "pilum/table/table_schema.h"
 #include "pilum/table/take_blobs.h"
+#include "pilum/table/totals.h"
 #include "pilum/table/transaction.h"
+#include "pilum/table/version_list.h"
 
 namespace pilum {
 
@@ -29,20 +31,6 @@ struct TableRef {
   std::optional<uint64_t> version;  // a detached one too
   std::string tag;                  // which may be on a branch
   std::optional<int64_t> as_of_ns;  // since 1970, UTC: the newest that is not younger
-};
-
-// Sums over the fragments of a version, as its manifest tells them.
-struct TableTotals {
-  uint64_t fragments = 0, rows = 0, physical_rows = 0, deleted_rows = 0;
-  uint64_t data_files = 0, data_bytes = 0, deletion_files = 0;
-};
-TableTotals TotalsOf(const Manifest& manifest);
-
-struct TableVersion {
-  uint64_t version = 0;
-  int64_t timestamp_ns = 0;
-  TableTotals totals;
-  std::shared_ptr<const Manifest> manifest;
 };
 
 // What of a version is read, and how.
@@ -81,7 +69,9 @@ class Table {
   TableContext context() const { return {files_, schema_, manifest_, false}; }
   const StoreOptions& options() const { return options_; }
 
-  Result<uint64_t> CountRows(ReadContext& ctx) const;  // from the manifest, where it is not very old
+  Result<uint64_t> CountRows(ReadContext& ctx) const;  // reads nothing where counts_known()
+  // Does the manifest tell how many rows each fragment has? Very old ones do not.
+  bool counts_known() const;
   Result<std::shared_ptr<const Snapshot>> OpenSnapshot(const SnapshotOptions& options, ReadContext& ctx) const;
   // Blobs of a column, lazily read (take_blobs.h).
   Result<std::vector<TakenBlob>> TakeBlobs(const FieldPath& column, RowSelector selector,
@@ -89,9 +79,9 @@ class Table {
     return pilum::TakeBlobs({files_, schema_, manifest_}, column, selector, rows, ctx);
   }
 
-  // Of its branch, ascending, without detached ones. An unreadable one is an error that names it.
+  // Of its branch, ascending, without detached ones and those that cannot be opened (opening them says why).
   Result<std::vector<TableVersion>> Versions(ReadContext& ctx) const;
-  Result<uint64_t> LatestVersion() const;
+  Result<uint64_t> LatestVersion(ReadContext& ctx) const;
   // What made this version. nullopt: neither the manifest has it nor a file of its own.
   Result<std::optional<Transaction>> ReadTransaction(ReadContext& ctx) const;
   // Its indices, segment by segment. Where the manifest does not tell the kind of one, what its files tell.

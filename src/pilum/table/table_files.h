@@ -10,6 +10,7 @@
 #include "pilum/io/read_only_store.h"
 #include "pilum/table/indices.h"
 #include "pilum/table/manifest.h"
+#include "pilum/table/open_files.h"
 
 namespace pilum {
 
@@ -37,6 +38,9 @@ class TableFiles {
   // `path`: below the root.
   Result<std::shared_ptr<const ByteSource>> OpenOwn(const std::string& path, ReadContext& ctx) const;
 
+  // Those of its data files that are open. (Const, as opening one changes nothing to be seen.)
+  OpenFiles& open_files() const { return open_files_; }
+
  private:
   // Opens `folder`/`name` below the root or a base; a base that is no table's root has no folders.
   Result<std::shared_ptr<const ByteSource>> Open(std::optional<uint32_t> base, const std::string& folder,
@@ -47,6 +51,7 @@ class TableFiles {
   const std::vector<BasePath> bases_;
   const StoreOptions options_;
   mutable std::mutex mutex_;
+  mutable OpenFiles open_files_;
   mutable std::map<uint32_t, std::shared_ptr<const ReadOnlyStore>> opened_;  // base id -> its store
 };
 

@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/file/projection.h"
 #include "pilum/source/field_path.h"
 
 namespace pilum {
@@ -155,8 +156,8 @@ Result<FileView> TableSchema::MakeView(const DataFile& file, const std::set<int3
     }
   }
   PILUM_ASSIGN_OR_RETURN(view.schema, PrunedSchema(*stored_, MinimalPaths(held)));
-  PILUM_ASSIGN_OR_RETURN(auto leaves, LeafColumnsOf(*view.schema));
-  if (leaves.size() != held.size()) {
+  PILUM_ASSIGN_OR_RETURN(view.shape, FileShape::Make(view.schema));
+  if (view.shape->leaves().size() != held.size()) {
     return Bad(fmt::format("data file {}: it has a part of a column that is stored whole or not at all", file.path));
   }
   return view;

@@ -14,6 +14,7 @@
 #include "pilum/file/legacy_file.h"
 #include "pilum/table/column_forms.h"
 #include "pilum/table/manifest.h"
+#include "pilum/table/read_shape.h"
 
 namespace pilum {
 
@@ -41,10 +42,15 @@ class TableSchema {
   int num_system() const;
 
   // What one data file holds of the table's columns; its schema may be empty. The same object for files that hold the
-  // same in the same way, as those of most fragments do. kCorrupt where it cannot be so, kUnsupported where it has a
+  // same in the same way, as those of most fragments do; it lives as long as this. kCorrupt where it cannot be so, kUnsupported where it has a
   // column of the table in a form that is not known here.
   // `elsewhere`: fields that are not taken from this file, though it has them.
   Result<std::shared_ptr<const FileView>> ViewOf(const DataFile& file, const std::set<int32_t>& elsewhere = {}) const;
+  // What a read of `columns` is of files seen through views of this schema. `name`: whose, for errors.
+  Result<std::shared_ptr<const ReadShape>> ShapeOf(const std::string& name, const std::vector<const FileView*>& views,
+                                                   const std::vector<FieldPath>& columns) const {
+    return shapes_.Of(name, *full_, leaves_, views, columns);
+  }
   // The same for a legacy file, of which `view` is the view.
   LegacyFields LegacyFieldsOf(const DataFile& file, const FileView& view) const;
 
@@ -65,6 +71,7 @@ class TableSchema {
   std::map<int32_t, std::string> names_;  // of all field ids
   // Is 2.0, fields, columns, and those of the fields that are not taken from it.
   using ViewKey = std::tuple<bool, std::vector<int32_t>, std::vector<int32_t>, std::vector<int32_t>>;
+  ReadShapes shapes_;
   mutable std::mutex mutex_;
   mutable std::map<ViewKey, std::shared_ptr<const FileView>> views_;
 };

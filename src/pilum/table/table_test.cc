@@ -12,6 +12,7 @@
 
 #include "lance_table.pb.h"
 #include "pilum/base/bytes.h"
+#include "pilum/table/open_files.h"
 #include "tests/support/paths/source_dir.h"
 
 namespace pilum {
@@ -78,6 +79,24 @@ void ExpectRows(const Table& table, const arrow::Table& expected, const std::str
   }
 }
 
+// versions() looks through manifests in a way of its own: it must see what opening one sees.
+void ExpectListed(const Table& table, const std::string& what) {
+  ReadContext ctx;
+  ctx.threads = 2;
+  const auto versions = table.Versions(ctx).ValueOrDie();
+  const auto own = std::find_if(versions.begin(), versions.end(),
+                                [&](const TableVersion& v) { return v.version == table.manifest().version; });
+  ASSERT_TRUE(own != versions.end()) << what;
+  const TableTotals want = TotalsOf(table.manifest());
+  EXPECT_EQ(own->timestamp_ns, table.manifest().timestamp_ns) << what;
+  EXPECT_EQ(own->totals.fragments, want.fragments) << what;
+  EXPECT_EQ(own->totals.rows, want.rows) << what;
+  EXPECT_EQ(own->totals.deleted_rows, want.deleted_rows) << what;
+  EXPECT_EQ(own->totals.data_files, want.data_files) << what;
+  EXPECT_EQ(own->totals.data_bytes, want.data_bytes) << what;
+  EXPECT_EQ(own->totals.deletion_files, want.deletion_files) << what;
+}
+
 class GoldenTables : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTables, EveryVersionIsAsPylanceReadIt) {
@@ -91,6 +110,7 @@ TEST_P(GoldenTables, EveryVersionIsAsPylanceReadIt) {
     const std::string what = fmt::format("{} version {}", GetParam(), version);
     const auto table = Open(dir / "table.lance", Version(version));
     EXPECT_EQ(table->CountRows(ctx).ValueOrDie(), v["count_rows"].get<uint64_t>()) << what;
+    ExpectListed(*table, what);
     EXPECT_EQ(table->manifest().fragments.size(), v["fragments"].size()) << what;
     EXPECT_EQ(table->manifest().data_version, v["data_storage_version"].get<std::string>()) << what;
     EXPECT_EQ(table->manifest().config, (v["config"].get<std::map<std::string, std::string>>())) << what;
@@ -131,7 +151,7 @@ TEST(Table, VersionsAndDetachedOnes) {
   std::vector<uint64_t> versions;
   for (const auto& v : table->Versions(ctx).ValueOrDie()) versions.push_back(v.version);
   EXPECT_EQ(versions, (std::vector<uint64_t>{1, 2})) << "detached ones are not among them";
-  EXPECT_EQ(table->LatestVersion().ValueOrDie(), 2u);
+  EXPECT_EQ(table->LatestVersion(ctx).ValueOrDie(), 2u);
   const auto detached = Open(dir / "table.lance", Version(e["detached_version"].get<uint64_t>()));
   EXPECT_EQ(detached->CountRows(ctx).ValueOrDie(), e["detached_rows"].get<uint64_t>());
   const auto transaction = table->ReadTransaction(ctx).ValueOrDie();
@@ -178,6 +198,70 @@ TEST_F(DamagedTable, ABadNewestManifestSaysWhichOlderOneOpens) {
   EXPECT_TRUE(OpenStatus(Version(3)).ok());
   for (uint64_t v : {1, 2, 3}) Write(Manifest(v), "");
   EXPECT_TRUE(Says(OpenStatus(), "nor do those before it")) << OpenStatus().ToString();
+}
+
+TEST_F(DamagedTable, VersionsAreThoseThatOpen) {
+  ReadContext ctx;
+  const auto table = Open(dir_);
+  const auto listed = [&] {
+    std::vector<uint64_t> out;
+    for (const auto& v : table->Versions(ctx).ValueOrDie()) out.push_back(v.version);
+    return out;
+  };
+  EXPECT_EQ(listed(), (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+  Write(Manifest(5), "garbage");
+  Write(Manifest(2), "");
+  EXPECT_EQ(listed(), (std::vector<uint64_t>{1, 3, 4}));
+  fs::copy_file(Manifest(3), Manifest(2), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(listed(), (std::vector<uint64_t>{1, 3, 4})) << "of another version";
+  std::stop_source stop;
+  stop.request_stop();
+  ctx.stop = stop.get_token();
+  EXPECT_EQ(KindOf(table->Versions(ctx).status()), ErrorKind::kCancelled) << "to be stopped is no damage";
+}
+
+// Each changed byte of a manifest: listed if and only if it opens.
+TEST_F(DamagedTable, VersionsAndOpenAgreeOnDamage) {
+  ReadContext ctx;
+  const auto table = Open(dir_, Version(1));
+  std::string whole;
+  {
+    std::ifstream in(Manifest(4), std::ios::binary);
+    whole.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (size_t i = 0; i < whole.size(); i += 3) {
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 0x5a);
+    Write(Manifest(4), changed);
+    const bool opens = OpenStatus(Version(4)).ok();
+    const auto versions = table->Versions(ctx).ValueOrDie();
+    const bool listed = std::any_of(versions.begin(), versions.end(), [](const auto& v) { return v.version == 4; });
+    // A schema that parses may still be none that a table can have.
+    EXPECT_TRUE(listed || !opens) << i;
+  }
+}
+
+TEST(OpenFiles, KeepsThoseOpenedLast) {
+  OpenFiles files;
+  std::vector<std::weak_ptr<const int>> kept;
+  const auto open = [&](uint64_t held, OpenFiles::For what = OpenFiles::For::kTake) {
+    auto file = std::make_shared<const int>(0);
+    kept.push_back(file);
+    files.Keep(std::move(file), held, what);
+  };
+  const auto living = [&] {
+    return std::count_if(kept.begin(), kept.end(), [](const auto& f) { return !f.expired(); });
+  };
+  for (size_t i = 0; i < OpenFiles::MostDescriptors() + 44; ++i) open(0);
+  EXPECT_EQ(living(), static_cast<std::ptrdiff_t>(OpenFiles::MostDescriptors()));
+  EXPECT_TRUE(kept.front().expired());
+  EXPECT_FALSE(kept.back().expired());
+  kept.clear();
+  for (int i = 0; i < 10; ++i) open(OpenFiles::kMostHeld / 4);
+  EXPECT_EQ(living(), 4);
+  kept.clear();
+  for (size_t i = 0; i < OpenFiles::kMostScanned + 5; ++i) open(1000, OpenFiles::For::kScan);
+  EXPECT_EQ(living(), static_cast<std::ptrdiff_t>(OpenFiles::kMostScanned));
 }
 
 TEST_F(DamagedTable, GarbageBesideItIsPassedOverAndTheHintIsNotTrusted) {

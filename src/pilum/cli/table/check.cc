@@ -33,7 +33,7 @@ Result<CheckInput> OpenToCheck(const CheckArgs& args, ReadContext& ctx) {
   if (!args.version.version.empty()) return input;
   const std::string folder = input.branch.empty() ? "" : BranchFolder(input.branch) + "/";
   PILUM_ASSIGN_OR_RETURN(auto branch, ReadOnlyStore::Open(args.table + (folder.empty() ? "" : "/" + folder)));
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*branch));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*branch, ctx));
   for (size_t i = listed.attached.size(); i > 0 && !input.table; --i) {
     TableRef ref;
     ref.branch = input.branch;

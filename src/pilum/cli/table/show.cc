@@ -34,7 +34,7 @@ Result<Shown> Look(const Table& table, ReadContext& ctx) {
   }
   PILUM_ASSIGN_OR_RETURN(s.tags, table.Tags(ctx));
   PILUM_ASSIGN_OR_RETURN(s.branches, table.Branches(ctx));
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store()));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store(), ctx));
   s.versions = listed.attached.size();
   s.latest = listed.attached.empty() ? m.version : listed.attached.back().name.version;
   return s;

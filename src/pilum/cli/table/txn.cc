@@ -31,7 +31,7 @@ Result<std::unique_ptr<VersionRecord>> FindMade(const TxnArgs& args, const Table
   uint64_t read = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), read);
   if (error != std::errc() || *end != '-') return nullptr;
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store()));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store(), ctx));
   auto candidates = listed.attached;
   candidates.insert(candidates.end(), listed.detached.begin(), listed.detached.end());
   uint64_t sought = 0;

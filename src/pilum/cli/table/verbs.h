@@ -9,6 +9,7 @@ void AddShowVerb(CLI::App* group, Action* action);
 void AddLogVerb(CLI::App* group, Action* action);
 void AddManifestVerb(CLI::App* group, Action* action);
 void AddTxnVerb(CLI::App* group, Action* action);
+void AddTakeVerb(CLI::App* group, Action* action);
 void AddFragmentsVerb(CLI::App* group, Action* action);
 void AddFilesVerb(CLI::App* group, Action* action);
 void AddColumnsVerb(CLI::App* group, Action* action);

@@ -186,7 +186,7 @@ std::unique_ptr<PageRead> BlobPage::StartRead(RowSet rows) const {
 
 }  // namespace
 
-Result<std::unique_ptr<Page>> MakeBlobPage(PageContext context) {
+Result<std::unique_ptr<Page>> MakeBlobPage(PageContext&& context) {
   auto page = std::make_unique<BlobPage>(std::move(context));
   PILUM_RETURN_NOT_OK(page->Init());
   return std::unique_ptr<Page>(std::move(page));

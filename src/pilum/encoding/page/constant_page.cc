@@ -245,7 +245,7 @@ std::unique_ptr<PageRead> ConstantPage::StartRead(RowSet rows) const {
   return std::make_unique<ConstantRead>(*this, std::move(rows));
 }
 
-Result<std::unique_ptr<Page>> MakeConstantPage(PageContext context) {
+Result<std::unique_ptr<Page>> MakeConstantPage(PageContext&& context) {
   auto page = std::make_unique<ConstantPage>(std::move(context));
   PILUM_RETURN_NOT_OK(page->Check());
   return std::unique_ptr<Page>(std::move(page));

@@ -369,7 +369,7 @@ std::unique_ptr<PageRead> FullZipPage::StartRead(RowSet rows) const {
 
 }  // namespace
 
-Result<std::unique_ptr<Page>> MakeFullZipPage(PageContext context) {
+Result<std::unique_ptr<Page>> MakeFullZipPage(PageContext&& context) {
   auto page = std::make_unique<FullZipPage>(std::move(context));
   PILUM_RETURN_NOT_OK(page->Check());
   return std::unique_ptr<Page>(std::move(page));

@@ -141,7 +141,7 @@ Result<std::shared_ptr<const RowIndex>> MiniBlockPage::ParseIndex(const BufferPt
 
 }  // namespace miniblock
 
-Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext context) {
+Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext&& context) {
   auto page = std::make_unique<miniblock::MiniBlockPage>(std::move(context));
   PILUM_RETURN_NOT_OK(page->Check());
   return std::unique_ptr<Page>(std::move(page));

@@ -29,7 +29,7 @@ struct PageContext {
 
 class PageBase : public Page {
  public:
-  explicit PageBase(PageContext context) : c_(std::move(context)) {}
+  explicit PageBase(PageContext&& context) : c_(std::move(context)) {}
   uint64_t num_rows() const override { return c_.num_rows; }
   const PageInfo& info() const override { return c_.info; }
 
@@ -80,10 +80,10 @@ inline Result<std::shared_ptr<arrow::Array>> FinishRead(const PageBase& page, Le
 
 inline codec::Bytes BytesOf(const BufferPtr& b) { return codec::Bytes(b->data(), static_cast<size_t>(b->size())); }
 
-Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext context);
-Result<std::unique_ptr<Page>> MakeFullZipPage(PageContext context);
-Result<std::unique_ptr<Page>> MakeConstantPage(PageContext context);
-Result<std::unique_ptr<Page>> MakeBlobPage(PageContext context);
-Result<std::unique_ptr<Page>> MakeSparsePage(PageContext context);
+Result<std::unique_ptr<Page>> MakeMiniBlockPage(PageContext&& context);
+Result<std::unique_ptr<Page>> MakeFullZipPage(PageContext&& context);
+Result<std::unique_ptr<Page>> MakeConstantPage(PageContext&& context);
+Result<std::unique_ptr<Page>> MakeBlobPage(PageContext&& context);
+Result<std::unique_ptr<Page>> MakeSparsePage(PageContext&& context);
 
 }  // namespace pilum

@@ -244,7 +244,7 @@ Status SparsePage::FindHidden(Structure* structure) const {
 
 }  // namespace sparse
 
-Result<std::unique_ptr<Page>> MakeSparsePage(PageContext context) {
+Result<std::unique_ptr<Page>> MakeSparsePage(PageContext&& context) {
   auto page = std::make_unique<sparse::SparsePage>(std::move(context));
   PILUM_RETURN_NOT_OK(page->Init());
   return std::unique_ptr<Page>(std::move(page));

@@ -1,4 +1,4 @@
-// The same work for many parts on several threads. Used inside part/ only.
+// The same work for many things on several threads.
 #pragma once
 
 #include <algorithm>
