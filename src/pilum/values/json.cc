@@ -268,7 +268,7 @@ std::optional<double> ParseDouble(std::string_view text) {
   return std::strtod(std::string(text).c_str(), nullptr);
 }
 
-void AppendJsonString(std::string_view text, std::string* out) {
+void AppendJsonLiteral(std::string_view text, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out->push_back('"');
   for (const char c : text) {

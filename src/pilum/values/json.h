@@ -59,7 +59,7 @@ class JsonDoc {
 std::optional<double> ParseDouble(std::string_view text);
 
 // A quoted JSON string of UTF-8 `text`, added to `out`: escapes only what must be.
-void AppendJsonString(std::string_view text, std::string* out);
+void AppendJsonLiteral(std::string_view text, std::string* out);
 // The shortest digits that give the same double, with a point or an exponent so that it reads as one; null where it is not
 // finite.
 void AppendJsonDouble(double value, std::string* out);

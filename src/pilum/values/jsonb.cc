@@ -135,7 +135,7 @@ class Decoder {
 
   Status String(std::string_view bytes) {
     if (!IsUtf8(bytes)) return Bad("a string that is not UTF-8");
-    AppendJsonString(bytes, &out_);
+    AppendJsonLiteral(bytes, &out_);
     return Status::OK();
   }
 
