@@ -138,7 +138,7 @@ TEST_F(HistoryOf, UpdatesAndMerges) {
 TEST_F(HistoryOf, ADetachedVersionIsAloneInItsHistory) {
   Copy("detached");
   auto store = ReadOnlyStore::Open(path()).ValueOrDie();
-  const auto detached = ListVersions(*store).ValueOrDie().detached;
+  const auto detached = ListVersions(*store, ctx_).ValueOrDie().detached;
   ASSERT_FALSE(detached.empty());
   for (const ListedVersion& v : detached) {
     const auto all = All(v.name.version);

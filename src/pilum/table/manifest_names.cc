@@ -65,7 +65,7 @@ void SortVersions(std::vector<ListedVersion>* versions) {
                    [](const ListedVersion& a, const ListedVersion& b) { return a.name.version < b.name.version; });
 }
 
-Result<ListedVersions> ListVersions(const ObjectStore& table, ReadContext& ctx) {
+Result<ListedVersions> ListVersions(const ReadOnlyStore& table, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto out, ListVersionsUnsorted(table, ctx));
   SortVersions(&out.attached);
   SortVersions(&out.detached);

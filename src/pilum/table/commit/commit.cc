@@ -55,7 +55,7 @@ void Committer::AddWritten(std::vector<std::string> paths) {
 
 Result<std::shared_ptr<const StoredVersion>> Committer::FindNewest(ReadContext& ctx) {
   if (options_.detached) return read_;
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*table_));
+  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*table_, ctx));
   if (listed.mixed) {
     return Corrupt(table_->uri(), "_versions/", "manifests are named in both ways: which is the newest cannot be said");
   }
