@@ -48,7 +48,7 @@ inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
     return KindOf(table.status()) == ErrorKind::kNotFound ? Result<TableState>(TableState()) : table.status();
   TableState out;
   out.columns = (*table)->schema()->num_fields();
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, (*table)->OpenSnapshot(std::nullopt, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, (*table)->OpenSnapshot({}, ctx));
   const std::vector<FieldPath> a = {FieldPath{{std::string("a")}}};
   for (const auto& unit : snapshot->units()) {
     PILUM_ASSIGN_OR_RETURN(auto stream, unit->Read(a, RowSet::All(unit->num_rows()), {}, ctx));

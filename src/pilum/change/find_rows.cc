@@ -15,7 +15,7 @@ Result<TakenRows> FindRows(const Table& table, const std::string& predicate, Rea
     return Unsupported("{}: it has a column named _rowaddr, which hides where its rows are; rename it first",
                        table.uri());
   }
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot(std::nullopt, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
   const std::string sql =
       fmt::format("SELECT _rowaddr FROM t{}", predicate.empty() ? "" : fmt::format(" WHERE ({}\n)", predicate));
   PILUM_ASSIGN_OR_RETURN(BoundQuery query, BindQuery(sql, *snapshot, {}));
