@@ -69,7 +69,14 @@ std::shared_ptr<arrow::Scalar> ScalarFromPython(nb::handle value) {
 }  // namespace
 
 nb::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch) { return Own(arrow::py::wrap_batch(batch)); }
-nb::object ToPython(const std::shared_ptr<arrow::Table>& table) { return Own(arrow::py::wrap_table(table)); }
+nb::object ToPython(const std::shared_ptr<arrow::Table>& table) {
+  const auto schema = WithExtensionTypes(table->schema());
+  if (schema == table->schema()) return Own(arrow::py::wrap_table(table));
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  arrow::TableBatchReader reader(*table);
+  while (auto batch = Unwrap(reader.Next())) batches.push_back(WithExtensionTypes(batch, schema));
+  return Own(arrow::py::wrap_table(Unwrap(arrow::Table::FromRecordBatches(schema, std::move(batches)))));
+}
 nb::object ToPython(const std::shared_ptr<arrow::Schema>& schema) {
   return Own(arrow::py::wrap_schema(WithExtensionTypes(schema)));
 }

@@ -16,7 +16,7 @@
 namespace pilum::python {
 
 nanobind::object ToPython(const std::shared_ptr<arrow::RecordBatch>& batch);  // pyarrow.RecordBatch
-nanobind::object ToPython(const std::shared_ptr<arrow::Table>& table);        // pyarrow.Table
+nanobind::object ToPython(const std::shared_ptr<arrow::Table>& table);  // pyarrow.Table, as WithExtensionTypes makes it
 // The schema as Python sees it: fields whose metadata names an extension type that Arrow knows have that type. (The
 // engine reads and keeps them as their storage type with that metadata.) The same pointer when there is nothing to do.
 std::shared_ptr<arrow::Schema> WithExtensionTypes(const std::shared_ptr<arrow::Schema>& schema);

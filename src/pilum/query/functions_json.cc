@@ -31,7 +31,8 @@ Status CannotBe(const JsonDoc& doc, uint32_t at, std::string_view what) {
 }
 
 uint32_t Keyed(const JsonDoc& doc, const Where& where) {
-  return where.index ? doc.Element(0, *where.index) : doc.Member(0, where.key);
+  const bool array = where.index && doc.node(0).kind == JsonKind::kArray;  // else a number is a name like any other
+  return array ? doc.Element(0, *where.index) : doc.Member(0, where.key);
 }
 
 std::string Compact(const JsonDoc& doc, uint32_t at) {

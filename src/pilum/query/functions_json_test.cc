@@ -28,6 +28,7 @@ TEST(JsonFunctions, OfTextAndOfJsonb) {
       {"json_get_int(%, '0') = 10", {2}},
       {"json_get(%, '1') = '{\"a\":1}'", {2}},
       {"json_get(%, 'n') IS NOT NULL", {0, 1}},
+      {"json_get_int('{\"0\": 5}', '0') = 5", {0, 1, 2, 3, 4, 5, 6}},
       {"json_get_string(json_get(json_get(%, 'o'), 'p'), 'q') = '2.5'", {0}},
       {"json_extract(%, '$.o.p') = '{\"q\":2.5}'", {0}},
       {"json_extract(%, '$') = 'null'", {3}},
