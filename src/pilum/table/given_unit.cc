@@ -198,6 +198,9 @@ class GivenUnit final : public Unit, public std::enable_shared_from_this<GivenUn
   Result<bool> MayMatch(const Probe& probe, ReadContext& ctx) const override { return stored_->MayMatch(probe, ctx); }
   Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override { return stored_->Narrow(probe, ctx); }
   std::string index_note() const override { return stored_->index_note(); }
+  void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const override {
+    stored_->OpenAhead(columns, ctx);
+  }
 
   Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                             const BatchLimits& limits, const ReadContext& ctx) const override {
