@@ -11,6 +11,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "interop"))
@@ -45,11 +46,12 @@ def table(uri):
             lance.dataset(uri).optimize.compact_files()
 
 
-def terminal(command, lines, out, folder, width=980):
+def terminal(command, lines, out, folder, width=1060):
     env = {**os.environ, "COLUMNS": "112"}
     shown = [cli_command(), *command.split()[1:]]
     text = subprocess.run(shown, cwd=folder, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
-    text = "\n".join(text.rstrip().split("\n")[:lines])
+    wrapped = [part for line in text.rstrip().split("\n")[:lines] for part in textwrap.wrap(line, 118, subsequent_indent="  ", drop_whitespace=False) or [""]]
+    text = "\n".join(wrapped)
     page = folder / "page.html"
     page.write_text(PAGE % f"<b>$ {html.escape(command)}</b>\n{html.escape(text)}")
     browser.visit(page, out, folder, width=width, height=38 + round(14 * 1.45) * (text.count("\n") + 2), scale=1)
@@ -63,7 +65,7 @@ def main():
         terminal("pilum table space docs.lance", 40, HERE / "table_space.png", folder)
         subprocess.run([cli_command(), "table", "report", "docs.lance", "--html", "report.html"], cwd=folder, check=True)
         for dark in (False, True):
-            browser.visit(folder / "report.html", HERE / f"table_report{'_dark' if dark else ''}.png", folder, dark=dark, width=1080, height=1500)
+            browser.visit(folder / "report.html", HERE / f"table_report{'_dark' if dark else ''}.png", folder, dark=dark, width=1080, height=1180)
     for picture in sorted(HERE.glob("*.png")):
         size = picture.stat().st_size
         print(picture.name, size)

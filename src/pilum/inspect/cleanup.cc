@@ -146,7 +146,8 @@ class Planner {
   void JudgeTimes() {
     for (uint32_t i = 0; i < refs_.holders.size(); ++i) {
       const StoreTime at{std::chrono::microseconds(refs_.holders[i].timestamp_ns / 1000)};
-      if (fate_[i] == VersionFate::kGoes && oldest_kept_ && at >= *oldest_kept_) oldest_kept_.reset();
+      const bool needless = fate_[i] == VersionFate::kGoes || fate_[i] == VersionFate::kRoot;
+      if (needless && oldest_kept_ && at >= *oldest_kept_) oldest_kept_.reset();
     }
   }
 

@@ -18,7 +18,7 @@ section{background:var(--card);border:1px solid var(--line);border-radius:12px;b
 section>p{margin:0 0 12px;color:var(--soft);font-size:14px}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:12px;margin-top:22px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:12px;box-shadow:var(--shadow);padding:14px 16px}
-.tile b{display:block;font-size:23px;font-weight:650;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
+.tile b{display:block;white-space:nowrap;font-size:21px;font-weight:650;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .tile span{color:var(--soft);font-size:13px}
 .tile.warm b{color:var(--beside)}.tile.bad b{color:var(--nobody)}.tile.good b{color:var(--good)}
 svg{display:block;width:100%;height:auto;overflow:visible}
