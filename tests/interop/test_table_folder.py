@@ -44,7 +44,7 @@ def arguments(verb, table, out):
         "report": [[table, "--html", out]],
         "ls": [[table], [table, "--files"], [table, "--version", "1"]],
         "space": [[table], [table, "--files"], [table, "--files", "--older-than", "0s", "--unverified"], [table, "--version", "1"]],
-        "check": [[table], [table, "--deep"], [table, "--version", "1"]],
+        "check": [[table, "--deep"], [table, "--version", "1"]],
         "txn": [[table, "1"]],
         "manifest": [[table], [table, "--version", "1"]],
     }.get(verb, [[table], [table, "--version", "1"]])
@@ -60,8 +60,8 @@ def test_nothing_changes(tmp_path, table):
     shutil.copytree(CORPUS / table, copy)
     before = state(copy)
     for verb in verbs():
-        for args in arguments(verb, copy, tmp_path / "report.html"):
-            for json_too in ([], ["--json"]):
+        for i, args in enumerate(arguments(verb, copy, tmp_path / "report.html")):
+            for json_too in [["--json"], []][i > 0 :]:
                 done = run("table", verb, *args, *json_too)
                 said = done.stdout.decode() + done.stderr.decode()
                 assert done.returncode in (0, 1, 3, 4, 5), (verb, args, done.returncode, said)
