@@ -287,8 +287,8 @@ def test_what_is_refused(table):
         ds.to_table(nearest={"column": "v", "q": [1.0], "k": 1})
     with pytest.raises(UnsupportedError, match="full-text search"):
         ds.scanner(full_text_query="x")
-    for change in (ds.delete, ds.update, ds.add_columns, ds.tags.create, ds.get_fragment(0).delete, ds.restore):
-        with pytest.raises(UnsupportedError, match="only reads"):
+    for change in (ds.update, ds.merge_insert, ds.get_fragment(0).delete):
+        with pytest.raises(UnsupportedError, match="does not do yet"):
             change("i > 5")
     with pytest.raises(NotFound):
         ds.tags.get_version("nope")
@@ -298,3 +298,28 @@ def test_what_is_refused(table):
         ds.replace_schema(ds.schema)
     with pytest.raises(TypeError, match="fragments are"):
         ds.to_table(fragments=[1])
+
+
+def test_indices_are_described(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    ds = lance.write_dataset(batch(random.Random(5), 0, 300), uri, max_rows_per_file=100)
+    assert not pilum.dataset(uri).has_index and pilum.dataset(uri).list_indices() == []
+    ds.create_scalar_index("i", "BTREE")
+    ds.create_scalar_index("s", "INVERTED")
+    ds.create_scalar_index("st.x", "BITMAP")
+    lance.write_dataset(batch(random.Random(6), 300, 50), uri, mode="append")
+    lance.dataset(uri).delete("i % 10 = 1")
+    ours, theirs = pilum.dataset(uri), lance.dataset(uri)
+    want = [{**i, "fragment_ids": set(i["fragment_ids"])} for i in theirs.list_indices()]
+    assert ours.list_indices() == want and ours.has_index
+    for mine, other in zip(ours.describe_indices(), theirs.describe_indices(), strict=True):
+        for name in ("name", "index_type", "type_url", "fields", "field_names", "num_rows_indexed", "total_size_bytes"):
+            assert getattr(mine, name) == getattr(other, name), name
+        for a, b in zip(mine.segments, other.segments, strict=True):
+            for name in ("uuid", "dataset_version_at_last_update", "index_version", "created_at", "base_id", "size_bytes"):
+                assert getattr(a, name) == getattr(b, name), name
+            assert set(a.fragment_ids) == set(b.fragment_ids)
+    got, stats = ours.stats.index_stats("i_idx"), theirs.stats.index_stats("i_idx")
+    assert {k: stats[k] for k in got if k in stats and k != "name"} == {k: v for k, v in got.items() if k in stats and k != "name"}
+    with pytest.raises(KeyError, match="no index"):
+        ours.stats.index_stats("nope")

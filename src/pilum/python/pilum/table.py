@@ -19,6 +19,7 @@ from .dataset_write import Writes
 from .errors import CorruptError, UsageError
 from .file import _storage, _verify
 from .fragment import DataFile, FragmentMetadata, LanceFragment, fragment_metadata
+from .indices import IndexLists
 from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
@@ -40,7 +41,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Writes, Rows, BlobReads):
+class LanceDataset(Writes, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters

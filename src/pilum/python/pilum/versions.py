@@ -172,6 +172,10 @@ class LanceStats:
                         sizes[field_id] += size
         return DataStatistics([FieldStatistics(*item) for item in sizes.items()])
 
+    def index_stats(self, index_name: str) -> Dict[str, Any]:
+        """See :meth:`LanceDataset.index_statistics`."""
+        return self._dataset.index_statistics(index_name)
+
     def dataset_stats(self, max_rows_per_group: int = 1024) -> Dict[str, int]:
         fragments = self._dataset._metadata()
         return {
