@@ -78,7 +78,9 @@ void CutAtEveryCall(const TableChange& change, bool with_table) {
     plan->fail_at = n;
     plan->dies = true;
     const Status done = change(std::make_shared<FaultStore>(disk, plan));
-    if (done.ok()) EXPECT_LE(disk->unsynced(), 1u) << "more than the hint was not synced";
+    if (done.ok()) {
+      EXPECT_LE(disk->unsynced(), 1u) << "more than the hint was not synced";
+    }
     disk->Forget();
     const std::string what = "call " + std::to_string(n) + ": " + done.ToString();
     auto left = Look(store);
