@@ -42,7 +42,7 @@ void PointAt(const Table& at, TableTag* tag) {
 
 Result<TableTag> Find(const WritableTable& table, const std::string& name, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto found, FindTag(*table.main, name, ctx));
-  if (!found) return NotFoundError("{}: tag {} does not exist", table.table->uri(), name);
+  if (!found) return NotFoundError("{}: Ref not found error: tag {} does not exist", table.table->uri(), name);
   return std::move(*found);
 }
 
@@ -61,7 +61,7 @@ Status CreateTag(const WritableTable& at, const std::string& name, ReadContext& 
   PointAt(*at.table, &tag);
   tag.created_at = tag.updated_at = Now();
   PILUM_ASSIGN_OR_RETURN(const bool put, at.main->PutIfAbsent(PathOf(name), ToJson(tag)));
-  return put ? Status::OK() : UsageError("{}: tag {} already exists", at.table->uri(), name);
+  return put ? Status::OK() : UsageError("{}: Ref conflict error: tag {} already exists", at.table->uri(), name);
 }
 
 Status MoveTag(const WritableTable& at, const std::string& name, ReadContext& ctx) {
