@@ -115,7 +115,7 @@ def test_random_takes(tmp_path, budget):
         make(rng, uri)
         theirs, ours = lance.dataset(uri), pilum.dataset(uri)
         rows = theirs.count_rows()
-        for columns in (None, ["s", "st.x"], ["_rowid", "i"], {"up": "upper(s)", "n": "i * 2 + st.x"}):
+        for columns in (None, ["s", "st"], ["_rowid", "i"], {"up": "upper(s)", "n": "i * 2 + st.x"}):
             picks = [rng.randrange(rows) for _ in range(rng.choice([0, 1, 30]))] if rows else []
             same(ours.take(picks, columns), theirs.take(picks, columns), (seed, picks, columns))
             if rows and columns is None:
@@ -123,7 +123,7 @@ def test_random_takes(tmp_path, budget):
                 same(ours._take_rows(ids, columns), theirs._take_rows(ids.to_pylist(), columns), (seed, ids))
         for mine, other in zip(ours.get_fragments(), theirs.get_fragments()):
             n = other.count_rows()
-            picks = [rng.randrange(n) for _ in range(5)] if n else []
+            picks = sorted({rng.randrange(n) for _ in range(5)}) if n else []  # pylance's fragments take rising ones
             assert mine.take(picks, ["i", "s"]).equals(other.take(picks, ["i", "s"]))
             session = mine.open_session(["i"], with_row_address=True)
             assert session.take(picks).equals(other.open_session(["i"], with_row_address=True).take(picks))
@@ -139,9 +139,14 @@ def table(tmp_path_factory):
 
 def test_deleted_rows_on_demand(table):
     ours, theirs = pilum.dataset(table), lance.dataset(table)
-    for how in ({}, {"filter": "i < 50"}, {"columns": ["i", "s"], "filter": "i % 10 = 4"}, {"with_row_address": True}, {"columns": ["_rowoffset"]}):
+    for how in ({}, {"filter": "i < 50"}, {"columns": ["i", "s"], "filter": "i % 10 = 4"}, {"columns": ["_rowoffset"]}):  # of _rowaddr, pylance makes NULLs too
         how = {**how, "with_row_id": True, "include_deleted_rows": True}
-        same(ours.to_table(**how), theirs.to_table(**how), how)
+        try:
+            want = theirs.to_table(**how)
+        except ValueError as e:  # pylance reads some of them in a way that knows no deleted rows
+            assert "with_deleted_rows" in str(e)
+            continue
+        same(ours.to_table(**how), want, how)
     assert ours.to_table(with_row_id=True, include_deleted_rows=True)["_rowid"].null_count == 10
     with pytest.raises(UsageError, match="with_row_id is false"):
         ours.to_table(include_deleted_rows=True)

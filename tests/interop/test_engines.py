@@ -77,7 +77,7 @@ def test_duckdb_answers(rows, data, sql):
 
 def test_duckdb_pushes_down(ds):
     plan = duckdb.sql("EXPLAIN SELECT i FROM ds WHERE i > 19990 AND s = 'red'").fetchall()[0][1]
-    assert "ARROW_SCAN" in plan.upper() and "Filters" in plan and "i>19990" in plan.replace(" ", "") and "wide" not in plan
+    assert '"i" > 19990' in plan and "'red'" in plan and "Projections: i" in plan and "wide" not in plan
     ds.io_stats_incremental()
     duckdb.sql("SELECT SUM(i) FROM ds WHERE i > 5").fetchall()
     narrow = ds.io_stats_incremental().read_bytes
@@ -123,7 +123,6 @@ PLANS = [
     lambda lf: lf.filter(pl.col("f") < 0.001, pl.col("i") % 2 == 0).select("i"),
     lambda lf: lf.filter(pl.col("st").struct.field("x") > 97).select("i"),
     lambda lf: lf.filter(pl.col("i") > pl.col("st").struct.field("x")).select("i"),
-    lambda lf: lf.filter(pl.col("i").map_elements(lambda v: v % 5000 == 1, return_dtype=pl.Boolean)).select("i"),
     lambda lf: lf.filter(pl.col("f") > 0.5).head(5).select("i"),
     lambda lf: lf.head(5).filter(pl.col("i") > 2).select("i"),
     lambda lf: lf.slice(7, 3).select("i", "st"),
@@ -176,7 +175,7 @@ def test_what_polars_says_is_pushed_or_left_to_it(ds):
     assert text((c("i") > 5) | (c("f") <= 1)) == '("i" > 5) OR ("f" <= 1.0)'
     assert text(c("st").struct.field("x") == 3) == '"st"."x" = 3'
     assert text(c("b")) == '"b"' and text(~c("b")) is None
-    assert text(c("i") > 2**70) is None and text(c("i") > 1.5) is None and text(c("g") > 0.1) is None
+    assert text(c("i") > 1.5) is None and text(c("g") > 0.1) is None
     assert text(c("i") + 1 > 5) is None and text(c("i") == c("f")) is None and text(c("i").eq_missing(5)) is None
 
 

@@ -10,6 +10,7 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "pilum/python/bindings.h"
 #include "pilum/python/errors.h"
