@@ -260,6 +260,7 @@ class LanceScanner(pyarrow.dataset.Scanner):
 
     def _summary(self) -> str:
         read = self._rows().columns_of(self._sql(self._dataset._schema, self._columns), self._params)
+        read = [name for name in read if name in self._dataset._schema.names]  # not what is made up as it is read
         return f"LanceRead: {self._dataset!r}, projection=[{', '.join(read)}], filter={self._filter or '--'}"
 
     def __arrow_c_stream__(self, requested_schema=None):
