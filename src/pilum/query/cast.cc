@@ -103,12 +103,13 @@ Result<std::shared_ptr<arrow::DataType>> ParseType(const std::string& name, size
   const size_t open = name.find('(');
   const std::string word = name.substr(0, open);
   std::vector<std::string> names;
+  bool known = false;
   for (const auto& t : Types()) {
     if (name == t.name) return t.type;
     if (std::string_view(t.name).find('(') == std::string_view::npos) names.push_back(t.name);
-    if (word != t.name) continue;
-    if (open != std::string::npos) return ErrorAt(pos, "the type {} takes no such arguments", word);
+    known = known || word == t.name;
   }
+  if (known) return ErrorAt(pos, "the type {} takes no such arguments", word);
   if (word == "decimal" || word == "numeric") {
     int precision = 38, scale = 0;
     if (open != std::string::npos) {
