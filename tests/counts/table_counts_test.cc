@@ -7,6 +7,7 @@
 #include <arrow/api.h>
 
 #include "lance_table.pb.h"
+#include "pilum/io/object_store.h"
 #include "pilum/base/bytes.h"
 #include "pilum/file/file_writer.h"
 #include "pilum/file/schema_wire.h"
