@@ -624,7 +624,7 @@ TEST(Functions, PartsOfNestedValues) {
 
 TEST(Functions, OthersAreAnErrorThatListsNearNames) {
   EXPECT_EQ(BindError(Ints(), "lenght(x) = 1"), "at 1: there is no function 'lenght'; near: length");
-  EXPECT_EQ(BindError(Ints(), "json_get(x, 'a') = 1"), "at 1: the function json_get is not supported yet");
+  EXPECT_EQ(BindError(Ints(), "json_get(x, 'a') = 1"), "at 10: json_get takes JSON here, not int64");
   EXPECT_EQ(BindError(Ints(), "abs(x, x) = 1"), "at 1: abs takes 1 arguments, not 2");
 }
 
