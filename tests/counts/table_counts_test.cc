@@ -11,6 +11,7 @@
 #include "pilum/base/bytes.h"
 #include "pilum/file/file_writer.h"
 #include "pilum/file/schema_wire.h"
+#include "pilum/io/object_store.h"
 #include "pilum/query/query.h"
 #include "pilum/query/take_rows.h"
 #include "pilum/table/table.h"
