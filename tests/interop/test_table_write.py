@@ -66,7 +66,6 @@ def zoo(version):
     return pa.table(
         {
             "i": pa.array([1, None, 3], pa.int32()),
-            "d": pa.array(["x", None, "x"]).dictionary_encode(),
             "t": pa.array([1, 2, None], pa.timestamp("us", "UTC")),
             "dec": pa.array([1, 2, 3], pa.decimal128(10, 2)),
             "fsl": pa.array([[1.0, 2.0], None, [3.0, 4.0]], pa.list_(pa.float32(), 2)),
@@ -99,6 +98,20 @@ def test_types(tmp_path, version):
     pilum.write_dataset(t, theirs, mode="append")
     both(ours)
     both(theirs)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dictionaries(tmp_path, version):
+    uri = str(tmp_path / "t.lance")
+    t = pa.table({"d": pa.array(["x", None, "x"]).dictionary_encode()})
+    pilum.write_dataset(t, uri, data_storage_version=version)
+    lance.write_dataset(t, uri, mode="append")
+    pilum.write_dataset(t, uri, mode="append")
+    for m in (lance, pilum):
+        got = m.dataset(uri).to_table()["d"]
+        assert got.type == t["d"].type
+        assert got.cast(pa.string()).to_pylist() == ["x", None, "x"] * 3
+    assert lance.dataset(uri).schema.equals(pilum.dataset(uri).schema)
 
 
 def test_columns_that_files_lack(tmp_path):
