@@ -35,12 +35,27 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
   return committer.Commit(std::move(transaction), ctx);
 }
 
+namespace {
+
+// What others did has made an error of it: both are said.
+Status AfterConflict(const Status& conflict, const Status& then) {
+  const ErrorKind kind = KindOf(then);
+  if (conflict.ok() || (kind != ErrorKind::kUsage && kind != ErrorKind::kNotFound)) return then;
+  return MakeError(ErrorKind::kRetry, fmt::format("{} Done again, it failed: {}", conflict.message(), then.message()));
+}
+
+}  // namespace
+
 Result<Committed> Redo(WritableTable table, const ChangeOptions& options, ReadContext& ctx,
                        const std::function<Result<Committed>(const ChangeBase&)>& change) {
+  Status conflict;
   for (int done = 0;; ++done) {
     PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
     auto committed = change(base);
-    if (committed.ok() || KindOf(committed.status()) != ErrorKind::kRetry || done >= options.max_redo) return committed;
+    if (committed.ok()) return committed;
+    if (KindOf(committed.status()) != ErrorKind::kRetry) return AfterConflict(conflict, committed.status());
+    if (done >= options.max_redo) return committed;
+    conflict = committed.status();
     PILUM_ASSIGN_OR_RETURN(table.table, table.table->Reopen(std::nullopt, ctx));
   }
 }

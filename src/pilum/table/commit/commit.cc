@@ -45,6 +45,13 @@ void SignAsWriter(wire::Manifest* m) {
 
 std::string TransactionName(const wire::Transaction& t) { return fmt::format("{}-{}.txn", t.read_version(), t.uuid()); }
 
+// In the words that callers of pylance look for.
+Status AsConflict(uint64_t version, const Status& st) {
+  if (KindOf(st) != ErrorKind::kRetry || st.message().starts_with("Retryable")) return st;
+  return MakeError(ErrorKind::kRetry,
+                   fmt::format("Retryable commit conflict for version {}: {}. Please retry.", version, st.message()));
+}
+
 bool NeedsRead(const wire::Transaction& t) { return !t.has_overwrite() && !t.has_restore(); }
 
 }  // namespace
@@ -145,10 +152,10 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
   if (newest) {
     PILUM_RETURN_NOT_OK(CheckWritable(*newest));
     if (newest->version() != t.read_version() && !options_.detached) {
-      PILUM_RETURN_NOT_OK(JudgeSince(t, *newest, ctx));
+      PILUM_RETURN_NOT_OK(AsConflict(newest->version(), JudgeSince(t, *newest, ctx)));
       RebaseInput input{read_.get(), newest.get(), {}, taken_ ? &*taken_ : nullptr};
       for (const auto& [version, theirs] : theirs_) input.theirs.push_back(&theirs);
-      PILUM_RETURN_NOT_OK(Rebase(input, table_.get(), &t, &written_, ctx));
+      PILUM_RETURN_NOT_OK(AsConflict(newest->version(), Rebase(input, table_.get(), &t, &written_, ctx)));
     }
   }
   std::shared_ptr<const StoredVersion> restored;
@@ -161,7 +168,9 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
   how.version = options_.detached ? RandomNumber() | kDetachedBit : newest ? newest->listed.name.version + 1 : 1;
   how.stable_row_ids = options_.stable_row_ids;
   how.data_version = options_.data_version;
-  PILUM_ASSIGN_OR_RETURN(NextVersion next, ApplyTransaction(newest.get(), restored.get(), t, how, *table_, ctx));
+  auto applied = ApplyTransaction(newest.get(), restored.get(), t, how, *table_, ctx);
+  if (!applied.ok()) return AsConflict(newest ? newest->version() : 0, applied.status());
+  NextVersion next = std::move(*applied);
   StampNow(&next.manifest);
   SignAsWriter(&next.manifest);
   next.manifest.set_transaction_file(TransactionName(t));
