@@ -31,6 +31,8 @@ class TableCounts : public ::testing::Test {
     fs::create_directories(dir_ + "/data");
     fs::create_directories(dir_ + "/_versions");
     wire::Manifest manifest;
+    manifest.mutable_writer_version()->set_library("lance");  // without one its counts are not believed
+    manifest.mutable_writer_version()->set_version("14.0.2");
     for (int i = 0; i < kFragments; ++i) {
       AddFragment(i, &manifest);
       manifest.set_version(static_cast<uint64_t>(i) + 1);

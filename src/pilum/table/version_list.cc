@@ -1,5 +1,6 @@
 #include "pilum/table/version_list.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -11,7 +12,7 @@
 namespace pilum {
 namespace {
 
-constexpr size_t kRun = 16;  // versions that one thread reads one after another
+constexpr size_t kShortestRun = 16;  // versions that one thread reads one after another
 
 // Looks through manifests of versions that follow each other. What one has in common with the one before, most of its
 // fragments and its schema, is compared and not parsed again.
@@ -61,12 +62,14 @@ class Summarizer {
 Result<std::vector<TableVersion>> ReadVersions(const ReadOnlyStore& table, const std::vector<ListedVersion>& listed,
                                                ReadContext& ctx) {
   std::vector<std::optional<TableVersion>> found(listed.size());
-  const size_t runs = (listed.size() + kRun - 1) / kRun;
+  const int threads = std::max({1, ctx.threads, table.cost().parallel});
+  const size_t length = std::max(kShortestRun, listed.size() / (4 * static_cast<size_t>(threads)) + 1);
+  const size_t runs = (listed.size() + length - 1) / length;
   PILUM_RETURN_NOT_OK(ForEach(
-      runs, std::max(ctx.threads, table.cost().parallel),
+      runs, threads,
       [&](size_t run) -> Status {
         Summarizer summarizer;
-        for (size_t i = run * kRun; i < std::min(listed.size(), (run + 1) * kRun); ++i) {
+        for (size_t i = run * length; i < std::min(listed.size(), (run + 1) * length); ++i) {
           auto version = [&]() -> Result<TableVersion> {
             PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed[i].path(), ctx));
             PILUM_ASSIGN_OR_RETURN(auto message, ReadManifestMessage(*source, ctx));
