@@ -304,7 +304,7 @@ def test_what_is_wrong_is_said(table, tmp_path):
         ds.take([-1])
     with pytest.raises(UnsupportedError, match="nearest"):
         ds.to_table(nearest={"column": "v", "q": [1], "k": 1})
-    with pytest.raises(UsageError, match="limit"):
+    with pytest.raises(UsageError, match="Limit must be non-negative: -1"):
         ds.to_table(limit=-1)
     assert ds.to_table(batch_readahead=4, columns=["id"]).num_rows == 90
 
