@@ -7,6 +7,7 @@ import random
 
 import lance
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import pilum
@@ -185,6 +186,7 @@ def test_delete(tmp_path, stable):
     assert kinds.count("bin") == 1 and kinds.count("arrow") >= 4
     both(uri)
     assert pilum.dataset(uri).delete("false") == {"num_deleted_rows": 0}
+    assert pilum.dataset(uri).delete(pc.field("id").isin([9000, 9001])) == {"num_deleted_rows": 2}
     lance.dataset(uri).delete("id = 7000")
     pilum.dataset(uri).truncate_table()
     assert ids(uri) == []

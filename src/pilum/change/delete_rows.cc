@@ -7,11 +7,11 @@
 namespace pilum {
 
 Result<DeletedRows> DeleteRows(WritableTable table, const std::string& predicate, const ChangeOptions& options,
-                               ReadContext& ctx) {
+                               ReadContext& ctx, const Params& params) {
   if (predicate.empty()) return UsageError("{}: delete needs a predicate; 'true' deletes all rows", table.table->uri());
   DeletedRows out;
   const auto once = [&](const ChangeBase& base) -> Result<Committed> {
-    PILUM_ASSIGN_OR_RETURN(TakenRows rows, FindRows(*base.table, predicate, ctx));
+    PILUM_ASSIGN_OR_RETURN(TakenRows rows, FindRows(*base.table, predicate, ctx, params));
     PILUM_ASSIGN_OR_RETURN(TakenAway taken, TakeAway(base, rows, ctx));
     out.rows = taken.rows;
     wire::Transaction t;

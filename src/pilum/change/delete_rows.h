@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pilum/change/change.h"
+#include "pilum/query/query.h"
 
 namespace pilum {
 
@@ -15,6 +16,6 @@ struct DeletedRows {
 // On `table`'s version; where others changed the same rows meanwhile, on theirs. A version is made even where no row
 // matches, as pylance does. kQuery where the text is wrong.
 Result<DeletedRows> DeleteRows(WritableTable table, const std::string& predicate, const ChangeOptions& options,
-                               ReadContext& ctx);
+                               ReadContext& ctx, const Params& params = {});
 
 }  // namespace pilum

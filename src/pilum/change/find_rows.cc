@@ -6,11 +6,9 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "pilum/query/query.h"
-
 namespace pilum {
 
-Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx) {
+Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx, const Params& params) {
   if (table.schema()->GetFieldIndex("_rowaddr") >= 0) {
     return Unsupported("{}: it has a column named _rowaddr, which hides where its rows are; rename it first",
                        table.uri());
@@ -18,7 +16,7 @@ Result<TakenRows> FindRows(const Table& table, const std::string& predicate, Rea
   PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
   const std::string sql =
       fmt::format("SELECT _rowaddr FROM t{}", predicate.empty() ? "" : fmt::format(" WHERE ({}\n)", predicate));
-  PILUM_ASSIGN_OR_RETURN(BoundQuery query, BindQuery(sql, *snapshot, {}));
+  PILUM_ASSIGN_OR_RETURN(BoundQuery query, BindQuery(sql, *snapshot, params));
   PILUM_ASSIGN_OR_RETURN(auto result, RunQuery(snapshot, std::move(query), {}, ctx));
   std::map<uint64_t, std::vector<uint64_t>> found;
   for (;;) {

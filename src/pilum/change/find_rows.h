@@ -4,12 +4,14 @@
 
 #include <string>
 
+#include "pilum/query/query.h"
 #include "pilum/table/commit/rebase.h"
 #include "pilum/table/table.h"
 
 namespace pilum {
 
 // Rows that are deleted are not among them. kQuery where the text is wrong. An empty predicate: all rows.
-Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx);
+Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx,
+                           const Params& params = {});
 
 }  // namespace pilum

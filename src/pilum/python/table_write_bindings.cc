@@ -90,10 +90,12 @@ std::pair<uint64_t, uint64_t> Write(nb::handle table, const std::string& uri, nb
   return {done.version, done.rows};
 }
 
-std::pair<uint64_t, uint64_t> Delete(nb::handle table, const std::string& predicate, const nb::dict& options) {
+std::pair<uint64_t, uint64_t> Delete(nb::handle table, const std::string& predicate, const nb::dict& options,
+                                     nb::handle params) {
+  const Params values = ParamsFromPython(params);
   const ChangeOptions how = ReadOptions(options);
   const WritableTable base = Writable(table);
-  const DeletedRows done = Run([&](ReadContext& ctx) { return DeleteRows(base, predicate, how, ctx); });
+  const DeletedRows done = Run([&](ReadContext& ctx) { return DeleteRows(base, predicate, how, ctx, values); });
   return {done.version, done.rows};
 }
 
@@ -157,7 +159,8 @@ void BindTableWrites(nb::module_& m) {
   const auto options = nb::arg("options") = nb::dict();
   m.def("table_write", &Write, nb::arg("table").none(), nb::arg("uri"), nb::arg("schema").none(), nb::arg("batches"),
         nb::arg("options"), nb::arg("storage_options") = StoreOptions());
-  m.def("table_delete", &Delete, nb::arg("table"), nb::arg("predicate"), options);
+  m.def("table_delete", &Delete, nb::arg("table"), nb::arg("predicate"), options,
+        nb::arg("params").none() = nb::none());
   m.def("table_restore", &Restore, nb::arg("table"), options);
   m.def("table_settings", &Change, nb::arg("table"), nb::arg("what"), nb::arg("fields"), nb::arg("entries"),
         nb::arg("replace"), options);

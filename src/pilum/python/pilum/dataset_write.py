@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from . import _pilum
 from .errors import UnsupportedError, UsageError
+from .store import _params
 
 Values = Dict[str, Optional[str]]
 
@@ -20,19 +21,19 @@ class Writes:
 
     def delete(
         self,
-        predicate: str,
+        predicate,
         *,
         conflict_retries: int = 10,
         retry_timeout: timedelta = timedelta(seconds=30),
         sync: bool = True,
     ) -> Dict[str, int]:
-        """Deletes the rows for which ``predicate`` is true; where others changed some of them first, does it again on
+        """Deletes the rows for which ``predicate``, SQL text or a pyarrow expression, is true; where others changed some of them first, does it again on
         their version. The rows stay in the files, for older versions. Gives ``{"num_deleted_rows": n}``."""
-        if not isinstance(predicate, str):
-            raise UnsupportedError(f"a predicate is SQL text here, not a {type(predicate).__name__}")
-        version, rows = _pilum.table_delete(
-            self._table, predicate, {"max_redo": conflict_retries, "sync": sync}
-        )
+        from .expressions import where  # which takes time to load
+
+        text, params = where(predicate)
+        options = {"max_redo": conflict_retries, "sync": sync}
+        version, rows = _pilum.table_delete(self._table, text, options, _params(params))
         self._move(version)
         return {"num_deleted_rows": rows}
 
