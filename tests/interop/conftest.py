@@ -28,6 +28,10 @@ except ImportError:
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "heavy: too long for the quick tests, or wants older peers")
+
+
 def pytest_report_header(config):
     import pyarrow
 

@@ -95,6 +95,7 @@ def seen(uri):
     return got, mine.config(), mine.metadata, mine.schema_metadata
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("a", [*OPS, *THEIRS])
 def test_matrix(base, tmp_path, a):
     worse, better = [], []

@@ -54,6 +54,7 @@ def run(*args):
     return subprocess.run([cli_command(), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_nothing_changes(tmp_path, table):
     copy = tmp_path / "t.lance"

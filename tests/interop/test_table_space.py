@@ -190,6 +190,7 @@ def test_as_pylance_explains(tmp_path, table):
         compare(uri, lance.dataset(uri, version=older), {"older_than": ZERO}, "--version", str(older))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("table", TABLES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("call", CALLS[:3], ids=str)
 def test_as_pylance_does(tmp_path, table, call):

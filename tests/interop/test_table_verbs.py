@@ -90,6 +90,8 @@ def test_indices_are_those_of_pylance(table):
     if code != 0:
         pytest.skip("Pilum refuses the newest version")
     ours = json.loads(out)["indices"]
+    if any(not list((table / "_indices" / i["uuid"]).glob("*")) for i in ours) and ROOT in table.parents:
+        pytest.skip("the copy here is without files of indices; the table in ../shared has them")
     ids = lambda runs: sorted(i for a, b in runs for i in range(a, b + 1))
     # Of indices without details pylance says Unknown, where their files tell.
     known = {i["uuid"]: i["type"] for i in ours}

@@ -308,6 +308,7 @@ def test_indices_are_kept(tmp_path):
     both(uri)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("peer_version, version", [("7.1.0", "2.2"), ("7.1.0", "2.0"), ("0.39.0", "2.1"), ("0.39.0", "2.0")])
 def test_older_pylance(tmp_path, peer_version, version):
     try:
