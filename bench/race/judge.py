@@ -1,5 +1,6 @@
 """Ours and a peer's work by turns in one process, judged by the ratio of CPU time."""
 
+import argparse
 import gc
 import json
 import statistics
@@ -52,3 +53,19 @@ class Race:
 
     def end(self):
         print(json.dumps({"race": self.name, "met": self.met, "missed": self.missed}))
+
+
+def run_jobs(doc, make, kinds):
+    """The command of a race: `make(arguments)` has a Race named `race`, and of `kinds`, by name, the jobs that are asked for."""
+    ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--only", default="", help="jobs whose name holds this")
+    ap.add_argument("--rows", type=int, default=1_000_000)
+    ap.add_argument("--n", type=int, default=7)
+    ap.add_argument("--module", default="pilum")
+    ap.add_argument("--jobs", default=",".join(kinds))
+    a = ap.parse_args()
+    jobs = make(a)
+    for name, work in kinds.items():
+        if name in a.jobs.split(","):
+            work(jobs)
+    jobs.race.end()

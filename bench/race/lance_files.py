@@ -8,7 +8,6 @@ so that below 1 is faster; `goal` is the CPU ratio (or ratio of bytes) that the 
 job's name say whose file Pilum reads; pylance always reads its own. Files are in the page cache. The last line counts.
 """
 
-import argparse
 import importlib
 import os
 import sys
@@ -19,11 +18,8 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parent))
 import race_data
-from judge import Race
-
-COLUMN_GOALS = {"kind": 0.15, "tool": 0.15, "conversation_id": 0.17, "tags": 0.14, "content_hash": 0.30, "meta": 0.35,
-                "text": 0.27, "id": 0.45, "ts": 0.45, "cost": 0.32}
-BATCH = {"conv": 16384, "payload": 64, "vectors": 1024}  # at which pylance is best
+from judge import Race, run_jobs
+from race_data import BATCH, COLUMN_GOALS
 
 
 def scan(module, path, columns=None, batch_size=16384):
@@ -160,19 +156,4 @@ class Jobs:
                 self.race.bytes(f"bytes conv {top}, {profile}", size, theirs[top], goal, "pyarrow zstd parquet")
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--only", default="", help="jobs whose name holds this")
-    ap.add_argument("--rows", type=int, default=1_000_000)
-    ap.add_argument("--n", type=int, default=7)
-    ap.add_argument("--module", default="pilum")
-    ap.add_argument("--jobs", default="scan,take,write,bytes")
-    a = ap.parse_args()
-    jobs = Jobs(a)
-    for name, work in (("scan", jobs.scans), ("take", jobs.takes), ("write", jobs.writes), ("bytes", jobs.sizes)):
-        if name in a.jobs.split(","):
-            work()
-    jobs.race.end()
-
-
-main()
+run_jobs(__doc__, Jobs, {"scan": Jobs.scans, "take": Jobs.takes, "write": Jobs.writes, "bytes": Jobs.sizes})

@@ -10,6 +10,10 @@ import pyarrow as pa
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT.parent / "shared" / "bench" / "peers"
+# What scans of one column shall cost, ours / pylance.
+COLUMN_GOALS = {"kind": 0.15, "tool": 0.15, "conversation_id": 0.17, "tags": 0.14, "content_hash": 0.30, "meta": 0.35,
+                "text": 0.27, "id": 0.45, "ts": 0.45, "cost": 0.32}
+BATCH = {"conv": 16384, "payload": 64, "vectors": 1024}  # at which pylance is best
 FOLDER = Path(os.environ.get("BENCH_DIR") or Path(tempfile.gettempdir()) / "pilum-race")
 
 

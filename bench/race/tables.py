@@ -9,7 +9,6 @@ tables of many small files, each read with a dataset that was just opened. `scan
 start of a process: startup.py. The last line counts.
 """
 
-import argparse
 import importlib
 import shutil
 import sys
@@ -21,11 +20,8 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
 import race_data
-from judge import Race
-
-COLUMN_GOALS = {"kind": 0.15, "tool": 0.15, "conversation_id": 0.17, "tags": 0.14, "content_hash": 0.30, "meta": 0.35,
-                "text": 0.27, "id": 0.45, "ts": 0.45, "cost": 0.32}
-BATCH = {"conv": 16384, "payload": 64, "vectors": 1024}  # at which pylance is best
+from judge import Race, run_jobs
+from race_data import BATCH, COLUMN_GOALS
 
 
 def small_rows(fragment, rows):
@@ -130,19 +126,4 @@ class Jobs:
         self.pair("open, take 1000 conv, close", lambda m: m.dataset(path).take(rows), 0.15)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--only", default="", help="jobs whose name holds this")
-    ap.add_argument("--rows", type=int, default=1_000_000)
-    ap.add_argument("--n", type=int, default=7)
-    ap.add_argument("--module", default="pilum")
-    ap.add_argument("--jobs", default="history,fragments,scan,take")
-    a = ap.parse_args()
-    jobs = Jobs(a)
-    for name, work in (("history", jobs.history), ("fragments", jobs.fragments), ("scan", jobs.scans), ("take", jobs.takes)):
-        if name in a.jobs.split(","):
-            work()
-    jobs.race.end()
-
-
-main()
+run_jobs(__doc__, Jobs, {"history": Jobs.history, "fragments": Jobs.fragments, "scan": Jobs.scans, "take": Jobs.takes})

@@ -144,11 +144,19 @@ void Applying::AssignIds(WireFragments* fragments) {
   }
 }
 
-wire::DataFragment* Applying::FindFragment(uint64_t id) {
+Result<wire::DataFragment*> Applying::FindFragment(uint64_t id) {
   for (auto& f : *manifest.mutable_fragments()) {
     if (f.id() == id) return &f;
   }
-  return nullptr;
+  return MakeError(ErrorKind::kRetry, fmt::format("fragment {} is not in the table any more", id));
+}
+
+Status Applying::PutUpdated(const WireFragments& updated) {
+  for (const auto& f : updated) {
+    PILUM_ASSIGN_OR_RETURN(auto* fragment, FindFragment(f.id()));
+    *fragment = f;
+  }
+  return Status::OK();
 }
 
 void Applying::RemoveFragments(const std::set<uint64_t>& ids) {
@@ -177,14 +185,13 @@ Status Applying::AssignRowIds(WireFragments* fragments) {
   return Status::OK();
 }
 
-Status Applying::StampVersions(WireFragments* fragments) const {
-  if (!stable_row_ids) return Status::OK();
+void Applying::StampVersions(WireFragments* fragments) const {
+  if (!stable_row_ids) return;
   for (auto& f : *fragments) {
     const std::string stamp = SerializeRowVersion(f.physical_rows(), options->version);
     f.set_inline_created_at(stamp);
     f.set_inline_last_updated_at(stamp);
   }
-  return Status::OK();
 }
 
 Result<NextVersion> ApplyTransaction(const StoredVersion* current, const StoredVersion* restored,

@@ -9,10 +9,6 @@ namespace {
 
 std::set<uint64_t> SetOf(const google::protobuf::RepeatedField<uint64_t>& ids) { return {ids.begin(), ids.end()}; }
 
-Status Vanished(uint64_t id) {
-  return MakeError(ErrorKind::kRetry, fmt::format("fragment {} is not in the table any more", id));
-}
-
 // The files hold every field that may not be NULL. Where they do not because others changed the schema, they can be
 // written again.
 Status CheckRequiredFields(const Applying& next, const WireFragments& fragments) {
@@ -43,19 +39,14 @@ Status ApplyAppend(const wire::Transaction::Append& op, Applying* next) {
   PILUM_RETURN_NOT_OK(CheckRequiredFields(*next, added));
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
-  PILUM_RETURN_NOT_OK(next->StampVersions(&added));
+  next->StampVersions(&added);
   next->AddFragments(added);
   return Status::OK();
 }
 
 Status ApplyDelete(const wire::Transaction::Delete& op, Applying* next) {
   next->RemoveFragments(SetOf(op.deleted_fragment_ids()));
-  for (const auto& updated : op.updated_fragments()) {
-    auto* fragment = next->FindFragment(updated.id());
-    if (!fragment) return Vanished(updated.id());
-    *fragment = updated;
-  }
-  return Status::OK();
+  return next->PutUpdated(op.updated_fragments());
 }
 
 Status ApplyOverwrite(const wire::Transaction::Overwrite& op, Applying* next) {
@@ -67,7 +58,7 @@ Status ApplyOverwrite(const wire::Transaction::Overwrite& op, Applying* next) {
   WireFragments added = op.fragments();
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
-  PILUM_RETURN_NOT_OK(next->StampVersions(&added));
+  next->StampVersions(&added);
   *m.mutable_fragments() = added;
   *m.mutable_fields() = op.schema();
   *m.mutable_schema_metadata() = op.schema_metadata();
@@ -81,7 +72,7 @@ Status ApplyRewrite(const wire::Transaction::Rewrite& op, Applying* next) {
   for (const auto& group : op.groups()) {
     RewrittenFragments one;
     for (const auto& old : group.old_fragments()) {
-      if (!next->FindFragment(old.id())) return Vanished(old.id());
+      PILUM_RETURN_NOT_OK(next->FindFragment(old.id()).status());
       one.old_ids.insert(old.id());
     }
     WireFragments added = group.new_fragments();

@@ -54,7 +54,7 @@ Status AddCreated(const wire::DataFragment& f, const Applying& next, Created* ou
 }
 
 // Rows that moved keep the version that they were made in; all were changed in this one.
-Status StampMoved(const Created& created, const std::vector<uint64_t>& moved, uint64_t version, wire::DataFragment* f) {
+void StampMoved(const Created& created, const std::vector<uint64_t>& moved, uint64_t version, wire::DataFragment* f) {
   std::vector<uint64_t> versions;
   for (const uint64_t id : moved) {
     const auto at = created.find(id);
@@ -63,7 +63,6 @@ Status StampMoved(const Created& created, const std::vector<uint64_t>& moved, ui
   versions.resize(f->physical_rows(), version);
   f->set_inline_created_at(SerializeRowVersions(versions));
   f->set_inline_last_updated_at(SerializeRowVersion(f->physical_rows(), version));
-  return Status::OK();
 }
 
 // The ids that rows of a new fragment brought with them.
@@ -95,19 +94,13 @@ Status ApplyUpdate(const wire::Transaction::Update& op, Applying* next) {
     }
   }
   next->RemoveFragments(removed);
-  for (const auto& updated : op.updated_fragments()) {
-    auto* fragment = next->FindFragment(updated.id());
-    if (!fragment) {
-      return MakeError(ErrorKind::kRetry, fmt::format("fragment {} is not in the table any more", updated.id()));
-    }
-    *fragment = updated;
-  }
+  PILUM_RETURN_NOT_OK(next->PutUpdated(op.updated_fragments()));
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
   std::set<uint64_t> only_moved;
   for (int i = 0; next->stable_row_ids && i < added.size(); ++i) {
     const auto& ids = moved[static_cast<size_t>(i)];
-    PILUM_RETURN_NOT_OK(StampMoved(created, ids, next->options->version, &added[i]));
+    StampMoved(created, ids, next->options->version, &added[i]);
     if (ids.size() == added[i].physical_rows()) only_moved.insert(added[i].id());
   }
   CutCoverage(op.updated_fragments(), {op.fields_modified().begin(), op.fields_modified().end()}, &next->indices);
@@ -125,11 +118,7 @@ Status ApplyDataReplacement(const wire::Transaction::DataReplacement& op, Applyi
   WireFragments changed;
   std::set<uint32_t> fields;
   for (const auto& replacement : op.replacements()) {
-    auto* fragment = next->FindFragment(replacement.fragment_id());
-    if (!fragment) {
-      return MakeError(ErrorKind::kRetry,
-                       fmt::format("fragment {} is not in the table any more", replacement.fragment_id()));
-    }
+    PILUM_ASSIGN_OR_RETURN(auto* fragment, next->FindFragment(replacement.fragment_id()));
     const auto& file = replacement.new_file();
     const std::set<int32_t> ids(file.fields().begin(), file.fields().end());
     for (const int32_t id : ids) fields.insert(static_cast<uint32_t>(id));

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "pilum/table/commit/apply.h"
+#include "pilum/table/commit/schema_fields.h"
 
 namespace pilum {
 
 using WireFragments = google::protobuf::RepeatedPtrField<wire::DataFragment>;
-using WireFields = google::protobuf::RepeatedPtrField<wire::Field>;
 
 // A version on its way: begins as the current one (or as nothing) and is changed by one operation.
 struct Applying {
@@ -32,9 +32,10 @@ struct Applying {
   void AssignIds(WireFragments* fragments);
   // With stable row ids: ids for rows that have none yet, and both version sequences where they are not there.
   Status AssignRowIds(WireFragments* fragments);
-  Status StampVersions(WireFragments* fragments) const;
+  void StampVersions(WireFragments* fragments) const;
   void AddFragments(const WireFragments& fragments) { manifest.mutable_fragments()->MergeFrom(fragments); }
-  wire::DataFragment* FindFragment(uint64_t id);
+  Result<wire::DataFragment*> FindFragment(uint64_t id);  // kRetry: it is not in the table any more
+  Status PutUpdated(const WireFragments& updated);        // each in the place of the one with its id
   void RemoveFragments(const std::set<uint64_t>& ids);
 };
 

@@ -122,7 +122,7 @@ Status RebaseRows(DeletionMerger* merger, WireFragments* updated, google::protob
 }
 
 // Metadata that they set while ours names the whole schema as it was before.
-Status KeepSettings(const RebaseInput& in, WireFields* schema) {
+void KeepSettings(const RebaseInput& in, WireFields* schema) {
   for (const auto* theirs : in.theirs) {
     if (!theirs->has_update_config()) continue;
     for (const auto& [id, update] : theirs->update_config().field_metadata_updates()) {
@@ -131,7 +131,6 @@ Status KeepSettings(const RebaseInput& in, WireFields* schema) {
       }
     }
   }
-  return Status::OK();
 }
 
 std::string PathOf(const WireFields& fields, const wire::Field& field) {
@@ -167,8 +166,9 @@ Status CheckColumnsStand(const RebaseInput& in, const wire::Transaction::Append&
 
 Status Rebase(const RebaseInput& input, ObjectStore* table, wire::Transaction* transaction,
               std::vector<std::string>* written, ReadContext& ctx) {
-  if (transaction->has_merge()) return KeepSettings(input, transaction->mutable_merge()->mutable_schema());
-  if (transaction->has_project()) return KeepSettings(input, transaction->mutable_project()->mutable_schema());
+  if (transaction->has_merge()) KeepSettings(input, transaction->mutable_merge()->mutable_schema());
+  if (transaction->has_project()) KeepSettings(input, transaction->mutable_project()->mutable_schema());
+  if (transaction->has_merge() || transaction->has_project()) return Status::OK();
   if (!input.read) {
     const bool by_fragment = transaction->has_delete_() || transaction->has_update();
     return by_fragment ? Raced("the version that was read is gone") : Status::OK();
