@@ -182,9 +182,8 @@ Result<SpaceReport> MakeSpace(const References& refs, const std::string& branch,
   return out;
 }
 
-std::string VersionsText(const References& refs, const HolderRuns& runs) {
-  std::string out;
-  size_t given = 0;
+std::vector<std::pair<uint64_t, uint64_t>> VersionRuns(const References& refs, const HolderRuns& runs) {
+  std::vector<std::pair<uint64_t, uint64_t>> out;
   for (const HolderRun& run : runs) {
     for (uint32_t i = run.first; i <= run.last;) {
       uint32_t end = i + 1;
@@ -192,11 +191,20 @@ std::string VersionsText(const References& refs, const HolderRuns& runs) {
              refs.holders[end].branch == refs.holders[i].branch) {
         ++end;
       }
-      if (++given > 6) return out + ", …";
-      out += fmt::format("{}{}", out.empty() ? "" : ", ", refs.holders[i].version);
-      if (end - i > 1) out += fmt::format("{}{}", end - i == 2 ? ", " : " to ", refs.holders[end - 1].version);
+      out.emplace_back(refs.holders[i].version, refs.holders[end - 1].version);
       i = end;
     }
+  }
+  return out;
+}
+
+std::string VersionsText(const References& refs, const HolderRuns& runs) {
+  std::string out;
+  size_t given = 0;
+  for (const auto& [first, last] : VersionRuns(refs, runs)) {
+    if (++given > 6) return out + ", …";
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", first);
+    if (last > first) out += fmt::format("{}{}", last - first == 1 ? ", " : " to ", last);
   }
   return out;
 }

@@ -1,7 +1,9 @@
 // What is on disk, and who needs it. Called by cli, advice.cc and report.cc. Pure: from what references.cc collected.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pilum/inspect/cleanup.h"
@@ -52,7 +54,9 @@ std::optional<Unneeded> WhyUnneeded(const References& refs, uint32_t object, Sto
 // kNotFound where that version is not among those collected.
 Result<SpaceReport> MakeSpace(const References& refs, const std::string& branch, uint64_t version, StoreTime now);
 
-// "1 to 7, 9" of the versions of these holders.
+// The versions of these holders as runs without a gap, each of one branch: first and last.
+std::vector<std::pair<uint64_t, uint64_t>> VersionRuns(const References& refs, const HolderRuns& runs);
+// "1 to 7, 9" of them.
 std::string VersionsText(const References& refs, const HolderRuns& runs);
 
 }  // namespace pilum

@@ -54,17 +54,7 @@ Json JsonOf(const FileSum& sum) { return {{"files", sum.files}, {"bytes", sum.by
 
 Json VersionsJson(const References& refs, const HolderRuns& runs) {
   Json out = Json::array();
-  for (const HolderRun& run : runs) {
-    for (uint32_t i = run.first; i <= run.last;) {
-      uint32_t end = i + 1;
-      while (end <= run.last && refs.holders[end].version == refs.holders[end - 1].version + 1 &&
-             refs.holders[end].branch == refs.holders[i].branch) {
-        ++end;
-      }
-      out.push_back({refs.holders[i].version, refs.holders[end - 1].version});
-      i = end;
-    }
-  }
+  for (const auto& [first, last] : VersionRuns(refs, runs)) out.push_back({first, last});
   return out;
 }
 
