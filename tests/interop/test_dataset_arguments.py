@@ -25,6 +25,7 @@ COLUMNS = [
     {"twice": "i * 2"}, {"i": "i", "up": "upper(s)"}, {"x": "st.x + 1", "s": "s"}, {"big": "i > 10", "r": "_rowid"},
     ["_rowoffset", "i"], {"first": "l[1]", "x": "st['x']"},
 ]  # fmt: skip
+STRUCT = pa.struct([("x", pa.int64()), ("y", pa.string())])  # said: of NULLs alone pyarrow would make another type
 
 
 def batch(rng, start, n):
@@ -37,7 +38,7 @@ def batch(rng, start, n):
             "f": pa.array([maybe(rng.random()) for _ in ids], pa.float64()),
             "b": pa.array([maybe(rng.random() < 0.5) for _ in ids], pa.bool_()),
             "d": pa.array([maybe(18262 + rng.randrange(90)) for _ in ids], pa.int32()).cast(pa.date32()),
-            "st": pa.array([{"x": maybe(rng.randrange(9)), "y": maybe("y%d" % i)} for i in ids]),
+            "st": pa.array([{"x": maybe(rng.randrange(9)), "y": maybe("y%d" % i)} for i in ids], STRUCT),
             "l": pa.array([maybe([rng.randrange(5) for _ in range(rng.randrange(4))]) for _ in ids], pa.list_(pa.int64())),
         }
     )
