@@ -1,4 +1,5 @@
 // Is a value in a set? One matcher a physical form, chosen once at bind; dictionary columns are matched entry by entry.
+#include <bit>
 #include <limits>
 #include <unordered_set>
 
@@ -6,6 +7,7 @@
 
 #include "pilum/query/evaluate.h"
 #include "pilum/query/selectivity.h"
+#include "pilum/query/sieve.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -25,6 +27,19 @@ Bits Fill(int64_t rows, Test test) {
   return bits;
 }
 
+// The same of `test`, which is asked only where `sieve` passes: few rows, so that the first loop has no branch to miss.
+template <typename Sieve, typename Test>
+Bits FillBy(int64_t rows, Sieve sieve, Test test) {
+  Bits bits = Fill(rows, sieve);
+  for (size_t w = 0; w < bits.size(); ++w) {
+    for (uint64_t left = bits[w]; left != 0; left &= left - 1) {
+      const int bit = std::countr_zero(left);
+      if (!test(static_cast<int64_t>(w) * 64 + bit)) bits[w] &= ~(uint64_t{1} << bit);
+    }
+  }
+  return bits;
+}
+
 class Matcher {
  public:
   virtual ~Matcher() = default;
@@ -40,13 +55,20 @@ class Ranges {
     lo_.push_back(lo);
     hi_.push_back(hi);
   }
-  // Small spans of integers with many ranges become one bit a value.
-  void MakeDense() {
-    if constexpr (std::is_integral_v<T>) {
+  // No more ranges. Small spans of integers with many ranges become one bit a value; of many points elsewhere a sieve
+  // keeps nearly all others from being searched.
+  void Finish() {
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
       constexpr uint64_t kMost = 1 << 22;
-      if (lo_.size() < 16) return;
-      uint64_t span = static_cast<uint64_t>(hi_.back()) - static_cast<uint64_t>(lo_.front());
-      if (span >= kMost) return;
+      constexpr size_t kMany = 16, kFewPoints = 4;
+      uint64_t span = lo_.empty() ? 0 : static_cast<uint64_t>(hi_.back()) - static_cast<uint64_t>(lo_.front());
+      if (lo_.size() < kMany || span >= kMost) {
+        if (lo_.size() >= kFewPoints && lo_ == hi_) {
+          sieve_.Make(lo_.size());
+          for (const T v : lo_) sieve_.Add(static_cast<uint64_t>(v));
+        }
+        return;
+      }
       base_ = static_cast<uint64_t>(lo_.front());
       dense_.assign(span / 64 + 1, 0);
       for (size_t i = 0; i < lo_.size(); ++i) {
@@ -59,12 +81,6 @@ class Ranges {
     }
   }
   bool Has(T v) const {
-    if (!dense_.empty()) {
-      if constexpr (std::is_integral_v<T>) {
-        uint64_t at = static_cast<uint64_t>(v) - base_;
-        return at <= span_ && (dense_[at / 64] >> (at % 64) & 1) != 0;
-      }
-    }
     auto it = std::upper_bound(lo_.begin(), lo_.end(), v);
     return it != lo_.begin() && !(hi_[static_cast<size_t>(it - lo_.begin()) - 1] < v);
   }
@@ -79,12 +95,26 @@ class Ranges {
         return !(v < lo) & !(hi < v);
       });
     }
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+      if (!dense_.empty()) {
+        return Fill(rows, [&](int64_t i) {
+          const uint64_t at = static_cast<uint64_t>(get(i)) - base_;
+          return at <= span_ && (dense_[at / 64] >> (at % 64) & 1) != 0;
+        });
+      }
+      if (sieve_.made()) {
+        return FillBy(
+            rows, [&](int64_t i) { return sieve_.MayHold(static_cast<uint64_t>(get(i))); },
+            [&](int64_t i) { return Has(get(i)); });
+      }
+    }
     return Fill(rows, [&](int64_t i) { return Has(get(i)); });
   }
 
  private:
   std::vector<T> lo_, hi_;
   std::vector<uint64_t> dense_;
+  Sieve sieve_;
   uint64_t base_ = 0, span_ = 0;
 };
 
@@ -98,7 +128,7 @@ Ranges<T> IntRanges(const ValueSet& set, IntRange range) {
     hi = std::min(hi, range.max);
     if (lo <= hi) out.Add(static_cast<T>(lo), static_cast<T>(hi));
   }
-  out.MakeDense();
+  out.Finish();
   return out;
 }
 
@@ -153,6 +183,7 @@ class FloatMatcher : public Matcher {
       if (i.upper) hi = OrderOf(i.upper->value.as_float()) - !i.upper->inclusive;
       if (lo <= hi) ranges_.Add(lo, hi);
     }
+    ranges_.Finish();
   }
   Result<Bits> Match(const arrow::Array& array) const override {
     const int64_t rows = array.length();
@@ -238,7 +269,11 @@ class BytesMatcher : public Matcher {
     by_points_ = true;
     points_ = std::move(*points);
     views_.reserve(points_.size() * 2);
-    for (const auto& p : points_) views_.insert(p.as_bytes());
+    sieve_.Make(points_.size());
+    for (const auto& p : points_) {
+      views_.insert(p.as_bytes());
+      sieve_.Add(Sieve::FingerprintOf(p.as_bytes()));
+    }
   }
 
   template <typename ArrayType>
@@ -250,7 +285,15 @@ class BytesMatcher : public Matcher {
       const std::string_view wanted = points_[0].as_bytes();
       return Fill(rows, [&](int64_t i) { return (get(i) == wanted) != negate_; });
     }
-    if (by_points_) return Fill(rows, [&](int64_t i) { return (views_.count(get(i)) > 0) != negate_; });
+    if (by_points_) {
+      Bits bits = FillBy(
+          rows, [&](int64_t i) { return sieve_.MayHold(Sieve::FingerprintOf(get(i))); },
+          [&](int64_t i) { return views_.count(get(i)) > 0; });
+      if (negate_) {
+        for (uint64_t& word : bits) word = ~word;
+      }
+      return bits;
+    }
     return Fill(rows, [&](int64_t i) { return InIntervals(get(i)); });
   }
 
@@ -285,6 +328,7 @@ class BytesMatcher : public Matcher {
   bool by_points_ = false, negate_ = false;
   std::vector<Value> points_;
   std::unordered_set<std::string_view> views_;
+  Sieve sieve_;
 };
 
 std::unique_ptr<const Matcher> MakeMatcher(const ValueSet& set, const arrow::DataType& t) {

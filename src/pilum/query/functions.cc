@@ -3,6 +3,7 @@
 
 #include <arrow/compute/api.h>
 
+#include "pilum/query/find_text.h"
 #include "pilum/query/like.h"
 #include "pilum/values/text.h"
 #include "pilum/values/value_builder.h"
@@ -56,7 +57,8 @@ Result<Operand> BindTextSearch(FunctionCall f) {
     if (!IsTextOperand(f.args[i])) return WrongArgument(f, i, "a text");
   }
   auto holds = [which](std::string_view text, std::string_view part) {
-    return which == 's' ? text.starts_with(part) : which == 'e' ? text.ends_with(part) : text.find(part) != text.npos;
+    if (which == 's') return text.starts_with(part);
+    return which == 'e' ? text.ends_with(part) : FindText(text, part) != text.npos;
   };
   const Operand &text = f.args[0], &part = f.args[1];
   if (text.literal && part.literal)

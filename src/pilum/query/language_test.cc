@@ -1,7 +1,9 @@
 // The language, sentence by sentence of docs/formats/sql.md; each test is named after its sentence.
 #include <cmath>
 #include <limits>
+#include <random>
 
+#include "pilum/query/find_text.h"
 #include "pilum/query/predicate_test_support.h"
 
 namespace pilum {
@@ -55,6 +57,57 @@ TEST(Statement, ErrorsCarryThePosition) {
   EXPECT_EQ(BindError(Ints(), "x = 'a"), "at 5: the text that starts here has no closing '");
   EXPECT_EQ(BindError(Ints(), "x # 1"), "at 3: the character '#' has no meaning here");
   EXPECT_EQ(BindError(Ints(), "12abc = x"), "at 1: '12abc' is neither a number nor a name; quote a name as \"12…\"");
+}
+
+// Long lists are sieved first: whatever the values, and however many, those in the list are found and no others.
+TEST(Comparisons, LongListsOfEveryType) {
+  std::mt19937_64 rng(4);
+  for (const size_t many : {3, 5, 40, 3000}) {
+    arrow::Int64Builder ints;
+    arrow::UInt64Builder words;
+    arrow::StringBuilder texts;
+    std::string in_ints, in_words, in_texts;
+    RowList wanted, others;
+    const auto add = [&](std::string* list, const std::string& v) { *list += (list->empty() ? "" : ", ") + v; };
+    for (int64_t i = 0; i < 6000; ++i) {
+      const bool listed = i % 2 == 0 && static_cast<size_t>(i / 2) < many;
+      // The lowest bit says whether a value is listed, so no other row has it.
+      const uint64_t r = i < 8 ? (i < 4 ? ~uint64_t{3} : uint64_t{1} << 63) + static_cast<uint64_t>(i % 4)
+                               : (rng() & ~uint64_t{1}) | static_cast<uint64_t>(!listed);
+      const bool in = listed && (r & 1) == 0;
+      const std::string text = std::string(static_cast<size_t>(i % 23), 'x') + std::to_string(r);
+      ASSERT_TRUE(ints.Append(static_cast<int64_t>(r)).ok());
+      ASSERT_TRUE(words.Append(r).ok());
+      ASSERT_TRUE(texts.Append(text).ok());
+      if (!in) {
+        others.push_back(i);
+        continue;
+      }
+      wanted.push_back(i);
+      add(&in_ints, std::to_string(static_cast<int64_t>(r)));
+      add(&in_words, std::to_string(r));
+      add(&in_texts, "'" + text + "'");
+    }
+    const auto b = BatchOf(
+        {{"i", ints.Finish().ValueOrDie()}, {"u", words.Finish().ValueOrDie()}, {"s", texts.Finish().ValueOrDie()}});
+    EXPECT_EQ(Rows(b, "i IN (" + in_ints + ")"), wanted) << many;
+    EXPECT_EQ(Rows(b, "i NOT IN (" + in_ints + ")"), others) << many;
+    EXPECT_EQ(Rows(b, "u IN (" + in_words + ")"), wanted) << many;
+    EXPECT_EQ(Rows(b, "s IN (" + in_texts + ")"), wanted) << many;
+    EXPECT_EQ(Rows(b, "s NOT IN (" + in_texts + ")"), others) << many;
+  }
+}
+
+TEST(FindText, AsTheStandardDoes) {
+  std::mt19937_64 rng(6);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text(rng() % 70, 'a'), piece(rng() % 9, 'a');
+    for (std::string* s : {&text, &piece}) {
+      for (char& c : *s) c = static_cast<char>("aab\0\xff"[rng() % 5]);
+    }
+    if (rng() % 2 == 0 && !text.empty()) piece = text.substr(rng() % text.size(), rng() % 40);
+    ASSERT_EQ(FindText(text, piece), text.find(piece)) << text << ": " << piece;
+  }
 }
 
 // ---- Names

@@ -1,5 +1,6 @@
 #include "pilum/query/like.h"
 
+#include "pilum/query/find_text.h"
 #include "pilum/values/text.h"
 
 namespace pilum {
@@ -50,7 +51,7 @@ bool LikePattern::Matches(std::string_view text) const {
     case Shape::kEqual: return text == literal_;
     case Shape::kPrefix: return text.starts_with(literal_);
     case Shape::kSuffix: return text.ends_with(literal_);
-    case Shape::kContains: return text.find(literal_) != std::string_view::npos;
+    case Shape::kContains: return FindText(text, literal_) != std::string_view::npos;
     case Shape::kGeneral: return MatchSteps(text);
   }
   return false;
