@@ -20,6 +20,7 @@
 #include "pilum/query/narrow.h"
 #include "pilum/query/prune.h"
 #include "pilum/query/query.h"
+#include "tests/property/segments.h"
 #include "tests/support/memory_snapshot.h"
 #include "tests/support/random_predicate.h"
 
@@ -291,6 +292,7 @@ class TableUnderTest {
 };
 
 constexpr int kCasesPerTable = 25;
+constexpr uint64_t kTablesPerSegments = 10;  // then a dataset of many parts, with segments
 
 int RunAll(const Options& o) {
   const auto start = std::chrono::steady_clock::now();
@@ -303,6 +305,7 @@ int RunAll(const Options& o) {
     std::unique_ptr<TableUnderTest> table;
     std::string what;
     try {
+      if (o.store && !o.lie && seed % kTablesPerSegments == 0) CheckSegments(rng);
       table = std::make_unique<TableUnderTest>(rng, o);
       for (int i = 0; i < kCasesPerTable && more(); ++i, ++done) table->CheckOne();
       continue;
@@ -313,8 +316,8 @@ int RunAll(const Options& o) {
     }
     ++failed;
     std::printf("FAIL --seed %llu --cases %d --on %s\n  %s\n  %s\n", static_cast<unsigned long long>(seed),
-                kCasesPerTable, o.store ? "store" : "memory", table ? table->sql().c_str() : "(making the table)",
-                what.c_str());
+                kCasesPerTable, o.store ? "store" : "memory",
+                table ? table->sql().c_str() : "(making the table, or segments)", what.c_str());
   }
   std::printf("%llu cases on %llu tables from seed %llu in %.1f s, %llu failed\n",
               static_cast<unsigned long long>(done), static_cast<unsigned long long>(tables),

@@ -1,6 +1,5 @@
 // What an index found, as it is told: unchanged. A build with -DPILUM_LYING_INDEX=FAMILY (`inverted`, `nulls`, `members`, `key`,
-// `trigrams`, `words`, `pairs`, `ranges`) makes that one forget its last row, to see that the property test notices: it must fail then.
-// (`segments`, which that test has none of: word_segment_test must fail.)
+// `trigrams`, `words`, `pairs`, `ranges`, `segments`) makes that one forget its last row, to see that the property test notices: it must fail then.
 #pragma once
 
 #include <string_view>
