@@ -10,6 +10,7 @@
 
 #include "pilum/file/file_reader.h"
 #include "pilum/file/file_writer.h"
+#include "pilum/file/test_random.h"
 #include "pilum/io/object_store.h"
 
 namespace pilum {
@@ -27,14 +28,6 @@ ReadCost SmallRemote() {
   return cost;
 }
 
-struct Random {
-  uint64_t state = 88172645463325252ull;
-  uint64_t Next() {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-  }
-};
-
 // A log of conversations, cut down: ids, times, low and high cardinality text, numbers with nulls, lists, a struct.
 std::shared_ptr<arrow::RecordBatch> Rows() {
   arrow::Int64Builder id, time;
@@ -44,7 +37,7 @@ std::shared_ptr<arrow::RecordBatch> Rows() {
   arrow::Int32Builder a;
   arrow::ListBuilder tags(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
   auto* tag = static_cast<arrow::StringBuilder*>(tags.value_builder());
-  Random random;
+  TestRandom random;
   auto next = [&] { return random.Next() >> 7; };
   for (int64_t i = 0; i < kRows; ++i) {
     ARROW_UNUSED(id.Append(static_cast<int64_t>(next())));
@@ -138,7 +131,7 @@ Cost Read(const Store& store, const Columns& columns, std::optional<std::vector<
 }
 
 std::vector<uint64_t> SomeRows(size_t n) {
-  Random random;
+  TestRandom random;
   std::set<uint64_t> rows;
   while (rows.size() < n) rows.insert((random.Next() >> 11) % kRows);
   return {rows.begin(), rows.end()};
@@ -211,7 +204,7 @@ TEST(Requests, OfScansWithinLittleMemory) {
 }
 
 RowSet RandomRows(uint64_t seed) {
-  Random random{seed * 2654435769 + 1};
+  TestRandom random{seed * 2654435769 + 1};
   RowSet rows;
   const uint64_t most = uint64_t{1} << (1 + random.Next() % 14), gaps = uint64_t{1} << (random.Next() % 14);
   uint64_t at = random.Next() % kRows / (1 + random.Next() % 9);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "pilum/file/file_writer.h"
+#include "pilum/file/test_random.h"
 
 namespace pilum {
 namespace {
@@ -36,20 +37,12 @@ class SlowSource : public ByteSource {
 
 constexpr int64_t kRows = 60000;
 
-struct Random {
-  uint64_t state = 88172645463325252ull;
-  uint64_t Next() {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return state;
-  }
-};
-
 std::shared_ptr<arrow::RecordBatch> Rows() {
   arrow::Int64Builder id;
   arrow::StringBuilder kind, text;
   arrow::ListBuilder tags(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
   auto* tag = static_cast<arrow::StringBuilder*>(tags.value_builder());
-  Random random;
+  TestRandom random;
   auto next = [&] { return random.Next(); };
   for (int64_t i = 0; i < kRows; ++i) {
     ARROW_UNUSED(id.Append(static_cast<int64_t>(next())));
@@ -144,7 +137,7 @@ TEST(Scan, StreamsOfOneReaderNeverWaitForEachOther) {
 // Pages of the column that is most of a row are not put together by copying: a unit, and so a batch, ends where they do.
 TEST(Scan, UnitsEndWithThePagesOfTheLargestColumn) {
   arrow::BinaryBuilder payload;
-  Random random;
+  TestRandom random;
   for (int i = 0; i < 3000; ++i) {  // as large in the file as in memory
     std::string value(1000 + i % 7, ' ');
     for (char& c : value) c = static_cast<char>(random.Next() >> 13);
