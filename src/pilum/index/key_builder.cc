@@ -97,8 +97,8 @@ SidecarWriter::Section KeyBuilder::Finish(const FieldPath& path, uint64_t num_ro
   return SidecarWriter::PackBlocks({path}, SectionFamily::kKey, section, root);
 }
 
-Result<std::string> KeyBuilder::FilterBytes() const {
-  PILUM_ASSIGN_OR_RETURN(FuseFilter filter, FuseFilter::Empty({8}));
+Result<std::string> KeyBuilder::FilterBytes(uint32_t bits) const {
+  PILUM_ASSIGN_OR_RETURN(FuseFilter filter, FuseFilter::Empty({bits}));
   for (const Entry& e : entries_) PILUM_RETURN_NOT_OK(filter.Insert(e.hash));
   PILUM_RETURN_NOT_OK(filter.Seal());
   return filter.ToBytes();

@@ -30,7 +30,8 @@ class KeyBuilder {
   uint64_t entries() const { return entries_.size(); }
   // No more rows. Filter bytes are made of what Finish sorted.
   SidecarWriter::Section Finish(const FieldPath& path, uint64_t num_rows);
-  Result<std::string> FilterBytes() const;
+  // `bits`: of a fingerprint, 8 or 16.
+  Result<std::string> FilterBytes(uint32_t bits) const;
 
   struct Entry {
     uint64_t hash;

@@ -117,6 +117,29 @@ TEST(Key, ALookupIsTwoSmallReads) {
   EXPECT_LT(kept, 20);
 }
 
+// A small part is one of many: of ten thousand, hardly one may be kept for a value that it lacks.
+TEST(Key, FiltersOfSmallPartsHardlyErr) {
+  for (const auto& [rows, most] : {std::pair(2000, 4), {20'000, 200}}) {
+    auto schema =
+        arrow::schema({arrow::field("id", arrow::int64(), true, arrow::key_value_metadata({"pilum:index"}, {"key"}))});
+    SidecarBuilder builder(*schema);
+    ASSERT_TRUE(builder.Append(*arrow::RecordBatch::Make(schema, rows, {Shuffled(rows, 2)})).ok());
+    const auto files = builder.Finish(*schema, Hash128{1}).ValueOrDie();
+    ReadContext ctx;
+    auto header =
+        PartIndex::Open(MakeMemorySource("idxh", arrow::Buffer::FromString(files.header)), SidecarKind::kHeader, ctx)
+            .ValueOrDie();
+    Probe probe;
+    probe.column = {{"id"}};
+    int kept = 0;
+    for (int64_t i = 0; i < 20'000; ++i) {
+      probe.set = ValueSet::Point(Value::Int(7 * (i % rows) + 4 + i / rows % 6));  // in the range, not there
+      kept += !header->Answer(probe, ctx).ValueOrDie().possible.empty();
+    }
+    EXPECT_LE(kept, most) << rows;
+  }
+}
+
 TEST(Key, RulesWithoutAnnotation) {
   const int64_t n = 20'000;
   arrow::Int64Builder up;

@@ -93,6 +93,7 @@ class PartIndex {
   template <typename Place, typename T, typename Read>
   Result<std::shared_ptr<const T>> CachedAs(std::map<Place, std::shared_ptr<const T>>* cache, const Place& key,
                                             const SectionEntry* entry, Read read) const;
+  Result<bool> BoundsOverlap(const FieldPath& column, const ValueSet& set, ReadContext& ctx) const;
   Result<Candidates> ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const;
   Result<Candidates> ApplyInverted(const Probe& probe, Candidates found, bool* applied, ReadContext& ctx) const;
   Result<Candidates> ApplyMemberFilter(const Probe& probe, Candidates found, ReadContext& ctx) const;

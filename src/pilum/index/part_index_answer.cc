@@ -15,7 +15,7 @@ constexpr uint64_t kBytesPerRow = 8;  // what reading a row costs, in bytes of a
 
 // Rows of a column that are read in the time of looking one value up (measured): where lookups share blocks, and where each
 // takes a block of its own.
-constexpr uint64_t kRowsPerValue = 64, kRowsPerKey = 16 * 1024;
+constexpr uint64_t kRowsPerValue = 128, kRowsPerKey = 16 * 1024;
 
 // Is a list worth looking up in place of reading `rows` rows? So few as cost a thousand rows always are.
 bool LookupsPay(uint64_t values, uint64_t rows_each, uint64_t rows) {
@@ -77,6 +77,10 @@ Result<Candidates> PartIndex::Answer(const Probe& probe, ReadContext& ctx) const
 }
 
 Result<bool> PartIndex::MayMatchByBounds(const Probe& probe, ReadContext& ctx) const {
+  if (probe.kind == Probe::Kind::kInPair) {
+    PILUM_ASSIGN_OR_RETURN(const bool first, BoundsOverlap(probe.column, probe.set, ctx));
+    return first ? BoundsOverlap(probe.second, probe.second_set, ctx) : false;
+  }
   PILUM_ASSIGN_OR_RETURN(auto zones, Zones(probe.column, ctx));
   if (!zones) return true;
   switch (probe.kind) {
@@ -84,13 +88,19 @@ Result<bool> PartIndex::MayMatchByBounds(const Probe& probe, ReadContext& ctx) c
     case Probe::Kind::kHasElement: return !zones->IsNull().certain.Complement(num_rows()).empty();
     case Probe::Kind::kHasWords:
     case Probe::Kind::kContains: return !zones->InSet(ValueSet::All(), false).possible.empty();
-    case Probe::Kind::kInPair: return true;
+    case Probe::Kind::kInPair: return true;  // above
     case Probe::Kind::kInSet: break;
   }
-  const Candidates found = zones->InSet(probe.set, probe.exact);
+  return BoundsOverlap(probe.column, probe.set, ctx);
+}
+
+Result<bool> PartIndex::BoundsOverlap(const FieldPath& column, const ValueSet& set, ReadContext& ctx) const {
+  PILUM_ASSIGN_OR_RETURN(const auto zones, Zones(column, ctx));
+  if (!zones) return true;
+  const Candidates found = zones->InSet(set, true);
   if (found.possible.empty() || !found.certain.empty()) return !found.possible.empty();
-  PILUM_ASSIGN_OR_RETURN(auto ranges, Ranges(probe.column, ctx));
-  return !ranges || Told("ranges", ranges->MayOverlap(probe.set));
+  PILUM_ASSIGN_OR_RETURN(const auto ranges, Ranges(column, ctx));
+  return !ranges || Told("ranges", ranges->MayOverlap(set));
 }
 
 Result<Candidates> PartIndex::ApplyNulls(const Probe& probe, Candidates found, ReadContext& ctx) const {
@@ -275,9 +285,10 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
   const auto& intervals = probe.set.intervals();
   if (!std::all_of(intervals.begin(), intervals.end(), [&](const Interval& i) { return PointOf(i, zones.domain); }))
     return found;
-  // Of a long list it is only asked whether any value may be there, up to the first that may: for the whole part alone.
-  const bool any_will_do = !LookupsPay(probe.set.intervals().size(), kRowsPerValue, found.possible.size());
-  if (any_will_do && kind_ == SidecarKind::kIndex) return found;
+  // A header is asked whether any value may be in the part: up to the first that may. In an index zones say where those are
+  // that may, if a list is not long.
+  const bool any_will_do = kind_ == SidecarKind::kHeader;
+  if (!any_will_do && !LookupsPay(intervals.size(), kRowsPerValue, found.possible.size())) return found;
   std::vector<Value> left;
   // false: there is no such filter.
   auto keep_all_in = [&](const auto& filter) -> Result<bool> {
@@ -285,8 +296,10 @@ Result<Candidates> PartIndex::ApplyFilter(const Probe& probe, const ZoneMap& zon
     if (!*filter) return false;
     for (const Interval& i : intervals) {
       const Value& v = i.lower->value;
-      if ((*filter)->MayContain(HashValue(v, zones.scale))) left.push_back(v);
-      if (any_will_do && !left.empty()) break;
+      if (!(*filter)->MayContain(HashValue(v, zones.scale))) continue;
+      if (any_will_do && zones.InSet(ValueSet::Point(v), probe.exact).possible.empty()) continue;
+      left.push_back(v);
+      if (any_will_do) break;
     }
     return true;
   };

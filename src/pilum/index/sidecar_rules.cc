@@ -23,6 +23,9 @@ constexpr uint64_t kManyValues = 1024;
 constexpr uint64_t kFewChunks = 4;
 constexpr uint64_t kSmallPart = 16 * 1024;  // rows; reading a whole column of it costs little
 constexpr int kMostKeys = 2;                // where nobody asks
+// Rows of a part that is one of many: of ten thousand, filters of 8 bits would keep forty that lack the value, and each costs
+// three requests; those of 16 bits keep none.
+constexpr uint64_t kManyParts = 8 * 1024;
 
 bool ZonesSuffice(const ZoneMap& zones) {
   return zones.num_chunks() >= kFewChunks && zones.Overlap() * static_cast<double>(zones.num_chunks()) <= 2;
@@ -193,11 +196,19 @@ Status SidecarBuilder::AddKeys(SidecarWriter* header, SidecarWriter* index) {
   const uint64_t budget = HeaderBudget(*index);
   for (Column& c : columns_) {
     if (!c.key) continue;
-    PILUM_ASSIGN_OR_RETURN(const std::string bytes, c.key->FilterBytes());
-    auto section = SidecarWriter::Pack({c.path}, SectionFamily::kFuse, bytes);
+    const auto filter = [&](uint32_t bits) -> Result<SidecarWriter::Section> {
+      PILUM_ASSIGN_OR_RETURN(const std::string bytes, c.key->FilterBytes(bits));
+      return SidecarWriter::Pack({c.path}, SectionFamily::kFuse, bytes);
+    };
+    uint32_t bits = num_rows_ <= kManyParts ? 16 : 8;
+    PILUM_ASSIGN_OR_RETURN(auto section, filter(bits));
+    if (bits == 16 && header->size() + section.size > kHeaderFloor) {
+      bits = 8;
+      PILUM_ASSIGN_OR_RETURN(section, filter(bits));
+    }
     const bool fits = header->size() + section.size <= budget;
     Decide(c, SectionFamily::kFuse, fits,
-           fits ? fmt::format("{} bytes, in the prune header", section.size)
+           fits ? fmt::format("{} bits a value, {} bytes, in the prune header", bits, section.size)
                 : fmt::format("{} bytes, too many for the prune header: the key itself is asked", section.size));
     if (fits)
       header->Add(std::move(section));

@@ -30,14 +30,18 @@ std::vector<SectionFamily> FiltersFor(const Probe& probe) {
 Status PrepareBundle(const Bundled& bundled, const std::vector<Probe>& probes, ReadContext& ctx) {
   const auto& [bundle, units] = bundled;
   std::vector<FieldPath> columns;
-  for (const Probe& probe : probes) columns.push_back(probe.column);
+  for (const Probe& probe : probes) {
+    columns.push_back(probe.column);
+    if (probe.kind == Probe::Kind::kInPair) columns.push_back(probe.second);
+  }
   std::vector<size_t> parts;
   for (const auto& unit : units) parts.push_back(unit->part().bundle_part);
   constexpr SectionFamily kBounds[] = {SectionFamily::kBounds, SectionFamily::kRanges};
   PILUM_RETURN_NOT_OK(Forgiven(bundle->Fetch(columns, kBounds, parts, ctx)));
   for (const Probe& probe : probes) {
+    const bool pair = probe.kind == Probe::Kind::kInPair;
     const auto filters = FiltersFor(probe);
-    if (filters.empty()) continue;
+    if (pair ? !bundle->HasPair(probe.column, probe.second) : filters.empty()) continue;
     std::vector<size_t> left;
     for (size_t i = 0; i < units.size(); ++i) {
       const auto& unit = units[i];
@@ -45,7 +49,8 @@ Status PrepareBundle(const Bundled& bundled, const std::vector<Probe>& probes, R
       PILUM_ASSIGN_OR_RETURN(const bool may, unit->MayMatchByBounds(probe, ctx));
       if (may) left.push_back(unit->part().bundle_part);
     }
-    PILUM_RETURN_NOT_OK(Forgiven(bundle->Fetch(std::span(&probe.column, 1), filters, left, ctx)));
+    PILUM_RETURN_NOT_OK(Forgiven(pair ? bundle->FetchPair(probe.column, probe.second, left, ctx)
+                                      : bundle->Fetch(std::span(&probe.column, 1), filters, left, ctx)));
   }
   return Status::OK();
 }

@@ -25,6 +25,9 @@ std::optional<Probe> Opposite(const Node& leaf) {
 void AddProbes(const Node& node, bool wanted, std::vector<Probe>* out) {
   if (node.kind == Node::Kind::kNot) wanted = !wanted;
   for (const auto& child : node.children) AddProbes(*child, wanted, out);
+  if (wanted) {
+    for (const Node::Pair& pair : node.pairs) out->push_back(pair.probe);
+  }
   if (node.kind != Node::Kind::kLeaf || !node.probe) return;
   if (!wanted) {
     if (auto opposite = Opposite(node)) out->push_back(std::move(*opposite));
