@@ -43,7 +43,7 @@ std::string RandomWord(Random& rng) {
 }
 
 std::optional<std::string> RandomText(Random& rng) {
-  static const std::vector<std::string> between = {" ", ", ", "-", "'", "\n", "\xff"};
+  static const std::vector<std::string> between = {" ", ", ", "-", "'", "\n", "—"};
   if (rng.Chance(0.08)) return std::nullopt;
   std::string text;
   for (int64_t n = rng.Below(6); n > 0; --n) text += RandomWord(rng) + rng.Pick(between);
