@@ -15,7 +15,7 @@ EDGES = [
     (re.compile(r"^(parquet/|arrow/csv|arrow/json)"), re.compile(r"^ingest/"), "only ingest reads and writes foreign formats"),
     (re.compile(r"\.pb\.h$"), re.compile(r"^encoding/descriptor_wire\.h$|^(encoding/((v2_0/)?descriptor|planar_layout)|file/(footer|schema_wire|file_writer|column_wire)[a-z_]*|table/(manifest|indices|row_ids|transaction))\.cc$|^table/commit/wire\.h$"),
      "protobuf stops at the wire files"),
-    (re.compile(r"^pilum/table/commit/.*wire\.h$"), re.compile(r"^(table/commit|change)/"), "messages of tables are edited by table/commit and change alone"),
+    (re.compile(r"^pilum/table/commit/.*wire\.h$"), re.compile(r"^(table/commit|change)/|^python/transaction_"), "messages of tables are edited by table/commit and change alone (python/transaction_* puts them into dicts)"),
 ]
 
 

@@ -89,7 +89,7 @@ def test_a_history(tmp_path, stable, file_version):
     ds.tags.create("done", ds.latest_version)
     check(uri)
     assert pilum.dataset(uri, version="done").version == ds.latest_version
-    assert [t.operation for t in pilum.dataset(uri).get_transactions(100)][-1] == "Overwrite"
+    assert [t.kind for t in pilum.dataset(uri).get_transactions(100)][-1] == "Overwrite"
 
 
 def test_legacy_files(tmp_path):
@@ -339,6 +339,6 @@ def test_golden(name):
     for t in want["transactions"]:
         if t.get("txn", {}).get("op", "BaseOperation") != "BaseOperation":  # those that pylance has a class for
             got = ds.read_transaction(t["version"])
-            assert (got.operation, got.uuid, got.read_version) == (
+            assert (got.kind, got.uuid, got.read_version) == (
                 t["txn"]["op"], t["txn"]["uuid"], t["txn"]["read_version"]
             )  # fmt: skip

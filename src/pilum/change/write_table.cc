@@ -7,6 +7,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/change/fit_rows.h"
+#include "pilum/table/commit/names.h"
 #include "pilum/table/commit/schema_fields.h"
 
 namespace pilum {
@@ -29,7 +30,7 @@ class TableWrite {
              const WriteTableOptions& options, ReadContext& ctx)
       : store_(std::move(store)), read_(std::move(read)), options_(options), ctx_(ctx) {}
 
-  Result<WrittenTable> Run(arrow::RecordBatchReader& rows) {
+  Result<StagedRows> Stage(arrow::RecordBatchReader& rows) {
     const bool append = read_ && options_.mode == WriteMode::kAppend;
     PILUM_ASSIGN_OR_RETURN(const FileVersion version, ChooseVersion());
     PILUM_RETURN_NOT_OK(CheckBlobs(*rows.schema()));
@@ -44,7 +45,11 @@ class TableWrite {
     PILUM_ASSIGN_OR_RETURN(const FitRows fit,
                            append ? FitRows::Make(schema, *rows.schema()) : FitRows::MakeForNew(schema));
     PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, rows));
-    wire::Transaction t;
+    StagedRows out{{}, std::move(added.written), added.rows, std::string(VersionName(version))};
+    wire::Transaction& t = out.transaction;
+    t.set_read_version(read_ ? read_->version() : 0);
+    t.set_uuid(RandomUuid());
+    for (const auto& [key, value] : options_.properties) (*t.mutable_transaction_properties())[key] = value;
     if (append) {
       *t.mutable_append()->mutable_fragments() = added.fragments;
     } else {
@@ -56,14 +61,19 @@ class TableWrite {
         if (!read_) (*op->mutable_config_upsert_values())[key] = value;
       }
     }
-    auto committed = Commit(std::move(t), added.written, version);
+    return out;
+  }
+
+  Result<WrittenTable> Run(arrow::RecordBatchReader& rows) {
+    PILUM_ASSIGN_OR_RETURN(StagedRows staged, Stage(rows));
+    auto committed = Commit(staged);
     if (!committed.ok()) {
       // Where the commit may have happened all the same, the files stay: clean-up tells.
       const ErrorKind kind = KindOf(committed.status());
-      if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict) RemoveWritten(store_.get(), added.written);
+      if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict) RemoveWritten(store_.get(), staged.written);
       return committed.status();
     }
-    return WrittenTable{committed->version, added.rows};
+    return WrittenTable{committed->version, staged.rows};
   }
 
  private:
@@ -102,15 +112,16 @@ class TableWrite {
     return writer.Finish();
   }
 
-  Result<Committed> Commit(wire::Transaction t, const std::vector<std::string>& written, FileVersion version) {
-    for (const auto& [key, value] : options_.properties) (*t.mutable_transaction_properties())[key] = value;
+  Result<Committed> Commit(const StagedRows& staged) {
     CommitOptions how;
     how.sync = options_.sync;
     how.v1_names = options_.v1_names;
     how.stable_row_ids = options_.stable_row_ids;
-    if (t.has_overwrite()) how.data_version = std::string(VersionName(version));
+    if (staged.transaction.has_overwrite()) how.data_version = staged.data_version;
     Committer committer(store_, read_, how);
-    committer.AddWritten(written);
+    committer.AddWritten(staged.written);
+    wire::Transaction t = staged.transaction;
+    t.clear_uuid();  // its file goes where nothing comes of it
     return committer.Commit(std::move(t), ctx_);
   }
 
@@ -151,6 +162,35 @@ Result<WrittenTable> WriteTable(const WritableTable& table, arrow::RecordBatchRe
   if (options.mode == WriteMode::kCreate) return Exists(table.table->uri());
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
   return TableWrite(base.store, base.stored, options, ctx).Run(rows);
+}
+
+namespace {
+
+Result<StagedRows> StageInto(const std::shared_ptr<ObjectStore>& store, std::shared_ptr<const StoredVersion> read,
+                             arrow::RecordBatchReader& rows, const WriteTableOptions& options, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(StagedRows staged, TableWrite(store, std::move(read), options, ctx).Stage(rows));
+  const Status synced = options.sync ? store->Sync(staged.written) : Status::OK();
+  if (!synced.ok()) RemoveWritten(store.get(), staged.written);
+  if (!synced.ok()) return WithContext(store->uri(), synced);
+  return staged;
+}
+
+}  // namespace
+
+Result<StagedRows> StageRows(const std::string& uri, arrow::RecordBatchReader& rows, const WriteTableOptions& options,
+                             const StoreOptions& storage, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri, storage));
+  auto table = Table::Open(uri, {}, storage, ctx);
+  if (table.ok()) return StageRows(WritableTable{*table, store, store}, rows, options, ctx);
+  if (KindOf(table.status()) != ErrorKind::kNotFound) return table.status();
+  return StageInto(store, nullptr, rows, options, ctx);
+}
+
+Result<StagedRows> StageRows(const WritableTable& table, arrow::RecordBatchReader& rows,
+                             const WriteTableOptions& options, ReadContext& ctx) {
+  if (options.mode == WriteMode::kCreate) return Exists(table.table->uri());
+  PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
+  return StageInto(base.store, base.stored, rows, options, ctx);
 }
 
 }  // namespace pilum

@@ -46,4 +46,18 @@ Result<WrittenTable> WriteTable(std::shared_ptr<ObjectStore> store, arrow::Recor
 Result<WrittenTable> WriteTable(const WritableTable& table, arrow::RecordBatchReader& rows,
                                 const WriteTableOptions& options, ReadContext& ctx);
 
+// Rows in files that no version names yet, and the transaction that would put them into the table (raw_commit.h): of the
+// version that was read, 0 where there is no table.
+struct StagedRows {
+  wire::Transaction transaction;     // kAppend or kOverwrite
+  std::vector<std::string> written;  // paths of its data files, durable where options.sync
+  uint64_t rows = 0;
+  std::string data_version;
+};
+// As WriteTable, without the commit. kAppend without a table: as kCreate.
+Result<StagedRows> StageRows(const std::string& uri, arrow::RecordBatchReader& rows, const WriteTableOptions& options,
+                             const StoreOptions& storage, ReadContext& ctx);
+Result<StagedRows> StageRows(const WritableTable& table, arrow::RecordBatchReader& rows,
+                             const WriteTableOptions& options, ReadContext& ctx);
+
 }  // namespace pilum

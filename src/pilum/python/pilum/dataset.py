@@ -4,10 +4,13 @@ pyarrow, and files, stores and sketches do without."""
 import importlib
 
 _HOMES = {
-    "fragment": ("DataFile", "DeletionFile", "FragmentMetadata", "LanceFragment"),
+    "commits": ("write_fragments",),
+    "fragment": ("LanceFragment",),
+    "fragment_metadata": ("DataFile", "DeletionFile", "FragmentMetadata"),
+    "operations": ("Index", "IndexFile", "LanceOperation", "Transaction"),
     "scanner": ("ColumnOrdering", "LanceScanner"),
     "table": ("LanceDataset",),
-    "versions": ("Branches", "DataStatistics", "DatasetBasePath", "FieldStatistics", "LanceStats", "Tags", "Transaction"),
+    "versions": ("Branches", "DataStatistics", "DatasetBasePath", "FieldStatistics", "LanceStats", "Tags"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,90 +1,16 @@
 """Fragments of a table, by pylance's names: some rows, and the data files that they are in."""
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Optional
+from typing import List, Optional
 
 import pyarrow as pa
 import pyarrow.dataset
 
+from .commits import create_fragment, write_fragments
 from .errors import UnsupportedError, UsageError
+from .fragment_metadata import DataFile, DeletionFile, FragmentMetadata, RowDatasetVersionMeta, RowIdMeta, RowIdSequence
 from .rows import Reads
 from .scanner import Columns, Filter, LanceScanner
 from .versions import refuse_writes
-
-
-@dataclass(frozen=True)
-class DataFile:
-    """One data file of a fragment: which fields it holds, by id, and in which of its columns."""
-
-    path: str
-    fields: List[int]
-    column_indices: List[int]
-    file_major_version: int
-    file_minor_version: int
-    file_size_bytes: Optional[int] = None
-    base_id: Optional[int] = None
-
-
-@dataclass(frozen=True)
-class DeletionFile:
-    read_version: int
-    id: int
-    file_type: str
-    num_deleted_rows: int
-    base_id: Optional[int] = None
-    path: str = ""
-
-
-@dataclass(frozen=True)
-class FragmentMetadata:
-    """A fragment as the manifest has it."""
-
-    id: int
-    files: List[DataFile]
-    physical_rows: int
-    deletion_file: Optional[DeletionFile] = None
-
-    @property
-    def num_deletions(self) -> int:
-        return self.deletion_file.num_deleted_rows if self.deletion_file else 0
-
-    @property
-    def num_rows(self) -> int:
-        return self.physical_rows - self.num_deletions
-
-    def data_files(self) -> List[DataFile]:
-        return self.files
-
-    def to_json(self) -> Dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(text: str) -> "FragmentMetadata":
-        """Of :meth:`to_json`, or of what pylance writes; keys that are not known here are left out."""
-        got = json.loads(text)
-        deleted = got.get("deletion_file")
-        defaults = {"column_indices": [], "file_major_version": 0, "file_minor_version": 0}
-        return FragmentMetadata(
-            got["id"],
-            [DataFile(**{**defaults, **_known(DataFile, file)}) for file in got["files"]],
-            got["physical_rows"],
-            DeletionFile(**_known(DeletionFile, deleted)) if deleted else None,
-        )
-
-
-def _known(cls, given: Dict[str, Any]) -> Dict[str, Any]:
-    return {k: v for k, v in given.items() if k in cls.__dataclass_fields__}
-
-
-def fragment_metadata(f: Dict[str, Any]) -> FragmentMetadata:
-    deleted = f["deletion_file"]
-    return FragmentMetadata(
-        f["id"],
-        [DataFile(**file) for file in f["files"]],
-        f["physical_rows"],
-        DeletionFile(**deleted) if deleted else None,
-    )
 
 
 class LanceFragment(Reads, pyarrow.dataset.Fragment):
@@ -97,6 +23,8 @@ class LanceFragment(Reads, pyarrow.dataset.Fragment):
             raise UsageError(f"{dataset.uri}: version {dataset.version} has no fragment {fragment_id}")
         self._dataset = dataset
         self.metadata = fragment
+
+    create = staticmethod(create_fragment)
 
     def __reduce__(self):
         return LanceFragment, (self._dataset, self.fragment_id)
@@ -127,7 +55,8 @@ class LanceFragment(Reads, pyarrow.dataset.Fragment):
         return self.metadata.files
 
     def deletion_file(self) -> Optional[str]:
-        return self.metadata.deletion_file.path if self.metadata.deletion_file else None
+        deleted = self.metadata.deletion_file
+        return deleted.path(self.fragment_id) if deleted else None
 
     def count_rows(self, filter: Filter = None) -> int:  # noqa: A002
         if filter is None and not self._dataset._only:
@@ -170,6 +99,9 @@ class FragmentSession:
         return self._dataset._take_from(self._rows, indices, self._columns)
 
 
-refuse_writes(LanceFragment, "delete", "merge", "merge_columns", "update_columns", "create", "create_from_file", "delete_rows")
+refuse_writes(LanceFragment, "delete", "merge", "merge_columns", "update_columns", "create_from_file", "delete_rows")
 
-__all__ = ["DataFile", "DeletionFile", "FragmentMetadata", "FragmentSession", "LanceFragment"]
+__all__ = [
+    "DataFile", "DeletionFile", "FragmentMetadata", "FragmentSession", "LanceFragment", "RowDatasetVersionMeta", "RowIdMeta",
+    "RowIdSequence", "write_fragments",
+]  # fmt: skip

@@ -15,17 +15,20 @@ import pyarrow.compute as pc
 
 from . import _pilum
 from .blob import BlobReads
+from .commits import Commits
 from .dataset_write import Writes
 from .errors import CorruptError, UsageError
 from .file import _storage, _verify
-from .fragment import DataFile, FragmentMetadata, LanceFragment, fragment_metadata
+from .fragment import LanceFragment
+from .fragment_metadata import DataFile, FragmentMetadata, from_native
 from .indices import IndexLists
+from .operations import Transaction, from_wire
 from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
 from .statements import DatasetDelta, SqlQueryBuilder
 from .versions import (
-    Branches, DatasetBasePath, IOStats, LanceStats, Tags, Transaction, described, nanoseconds, refuse_writes, transaction,
+    Branches, DatasetBasePath, IOStats, LanceStats, Tags, described, nanoseconds, refuse_writes,
 )  # fmt: skip
 
 Version = Union[None, int, str, Tuple[Optional[str], Union[None, int, str]]]
@@ -41,7 +44,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Writes, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Writes, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -202,7 +205,8 @@ class LanceDataset(Writes, Rows, BlobReads, IndexLists):
     def read_transaction(self, version: Version) -> Optional[Transaction]:
         """What made that version. None where nothing on disk says so any more."""
         at = self if version == self.version else self.checkout_version(version)
-        return transaction(at._table.transaction())
+        made = _pilum.table_transaction(at._table)
+        return None if made is None else from_wire(made, at._table.transaction()["facts"])
 
     def get_transactions(self, recent_transactions: int = 10) -> List[Optional[Transaction]]:
         """Those of the newest versions up to this one, newest first."""
@@ -210,7 +214,7 @@ class LanceDataset(Writes, Rows, BlobReads, IndexLists):
         return [self.read_transaction(v) for v in reversed(versions[-recent_transactions:] if recent_transactions else [])]
 
     def _metadata(self) -> List[FragmentMetadata]:
-        return [fragment_metadata(f) for f in self._table.fragments()]
+        return [from_native(f) for f in _pilum.table_fragments(self._table)]
 
     def get_fragments(self, filter: Filter = None) -> List[LanceFragment]:  # noqa: A002
         if filter is not None:
@@ -247,15 +251,34 @@ class LanceDataset(Writes, Rows, BlobReads, IndexLists):
         out = found.take(at)
         return out if have_id else out.select(names)
 
+    def _path_of(self, path: str, base_id: Optional[int]) -> str:
+        """Of a data file."""
+        base = self.base_paths().get(base_id) if base_id is not None else None
+        folder = f"{self.uri}/data" if base is None else f"{base.path}/data" if base.is_dataset_root else base.path
+        return f"{folder}/{path}"
+
+    def _reader(self, path: str, base_id: Optional[int]):
+        where = self._path_of(path, base_id)
+        return _pilum.FileReader.open(where, None, self._how, True, _storage(where, self._storage_options))
+
+    def _describe_file(self, path: str, base_id: Optional[int]) -> Dict[str, Any]:
+        """The fields of :class:`DataFile` of a file whose columns are named as those of the table."""
+        reader = self._reader(path, base_id)
+        ids: List[int] = []
+        for column in reader.schema:
+            field = self.lance_schema.field(column.name)
+            if field is None:
+                raise UsageError(f"{self._path_of(path, base_id)}: the table has no column '{column.name}'")
+            ids += field._ids()
+        info = reader.info()
+        described = _pilum.describe_data_file(reader.schema, ids, info["version"])
+        return {**described, "path": path, "base_id": base_id, "file_size_bytes": info["file_size"]}
+
     def _column_bytes(self, file: DataFile) -> List[int]:
         """Of each of its fields, in their order; none of a legacy file."""
         if file.file_major_version < 2 and file.file_minor_version < 3:
             return []
-        base = self.base_paths().get(file.base_id) if file.base_id is not None else None
-        folder = f"{self.uri}/data" if base is None else f"{base.path}/data" if base.is_dataset_root else base.path
-        path = f"{folder}/{file.path}"
-        options = _storage(path, self._storage_options)
-        columns = _pilum.FileReader.open(path, None, self._how, True, options).columns_info()
+        columns = self._reader(file.path, file.base_id).columns_info()
         return [columns[i]["bytes"] if 0 <= i < len(columns) else 0 for i in file.column_indices]
 
     def validate(self) -> None:
@@ -315,7 +338,7 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 
 refuse_writes(
-    LanceDataset, "add_bases", "cleanup_old_versions", "commit", "commit_batch", "create_branch", "create_index",
+    LanceDataset, "add_bases", "cleanup_old_versions", "create_branch", "create_index",
     "create_scalar_index", "deep_clone", "drop_index", "merge", "merge_insert", "migrate_manifest_paths_v2", "shallow_clone",
     "update",
 )  # fmt: skip

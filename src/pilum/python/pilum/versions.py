@@ -1,6 +1,6 @@
 """What a table has besides its rows: versions, tags, branches, transactions, statistics; and the times they are given in."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -51,10 +51,10 @@ def described(version: int, timestamp_ns: int, totals: Dict[str, int]) -> Dict[s
 class DatasetBasePath:
     """A folder that files of a table lie in. ``is_dataset_root``: it is itself a table's, with data in ``data``."""
 
-    id: int
-    name: Optional[str]
     path: str
-    is_dataset_root: bool
+    name: Optional[str] = None
+    is_dataset_root: bool = False
+    id: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,6 @@ class IOStats:
     read_bytes: int
     write_iops: int = 0
     written_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Transaction:
-    """What made a version. ``operation`` is its kind ("Append"), ``facts`` what it did, as names and values for people."""
-
-    read_version: int
-    operation: str
-    uuid: str
-    transaction_properties: Dict[str, str] = field(default_factory=dict)
-    facts: List[Tuple[str, str]] = field(default_factory=list)
-    tag: str = ""
-
-
-def transaction(found: Optional[Dict[str, Any]]) -> Optional[Transaction]:
-    if found is None:
-        return None
-    return Transaction(
-        found["read_version"], found["operation"], found["uuid"], found["properties"], found["facts"], found["tag"]
-    )
 
 
 def refuse_writes(cls, *names: str):

@@ -30,6 +30,10 @@ def _refuse(given: Dict[str, Any]) -> None:
             raise UnsupportedError(f"{name} is not supported by Pilum yet; leave it out")
 
 
+def refuse_unknown(given: Dict[str, Any], tuning) -> None:
+    _refuse({name: value for name, value in given.items() if name not in tuning})
+
+
 def properties(message: Optional[str], given: Optional[Dict[str, str]]) -> Dict[str, str]:
     """What is kept with a transaction."""
     out = dict(given or {})
@@ -85,6 +89,37 @@ def _config(options) -> Dict[str, str]:
     if given.get("older_than_seconds") is not None:
         out["lance.auto_cleanup.older_than"] = f"{given['older_than_seconds']}s"
     return out
+
+
+def _native_options(
+    mode="append", max_rows_per_file=1024 * 1024, max_bytes_per_file=90 * 1024**3, max_page_bytes=None,
+    data_storage_version=None, enable_v2_manifest_paths=True, enable_stable_row_ids=False, auto_cleanup_options=None,
+    kept=None, sync=True,
+) -> Dict[str, Any]:  # fmt: skip
+    return {
+        "mode": mode,
+        "max_rows_per_file": max_rows_per_file,
+        "max_bytes_per_file": max_bytes_per_file,
+        "page_bytes": max_page_bytes,
+        "data_version": _VERSIONS.get(data_storage_version, data_storage_version),
+        "v1_names": not enable_v2_manifest_paths,
+        "stable_row_ids": enable_stable_row_ids,
+        "config": _config(auto_cleanup_options),
+        "properties": kept,
+        "sync": sync,
+    }
+
+
+def staging_options(mode: str, how: Dict[str, Any]) -> Dict[str, Any]:
+    """``how``: arguments of :func:`write_dataset` that say how files are written."""
+    names = {"max_rows_per_file", "max_bytes_per_file", "max_page_bytes", "data_storage_version", "sync"}
+    how = dict(how)
+    if how.get("use_legacy_format") is not None:
+        how["data_storage_version"] = "legacy" if how["use_legacy_format"] else "stable"
+    refuse_unknown(how, {*names, "use_legacy_format", "enable_stable_row_ids"})
+    if mode not in _MODES:
+        raise ValueError(f"Invalid mode {mode}")
+    return _native_options(mode, **{name: how[name] for name in names if name in how})
 
 
 def write_dataset(
@@ -147,18 +182,10 @@ def write_dataset(
         path, storage_options = base._uri, storage_options
     else:
         path = os.fspath(uri)
-    options = {
-        "mode": mode,
-        "max_rows_per_file": max_rows_per_file,
-        "max_bytes_per_file": max_bytes_per_file,
-        "page_bytes": max_page_bytes,
-        "data_version": _VERSIONS.get(data_storage_version, data_storage_version),
-        "v1_names": not enable_v2_manifest_paths,
-        "stable_row_ids": enable_stable_row_ids,
-        "config": _config(auto_cleanup_options),
-        "properties": properties(commit_message, transaction_properties),
-        "sync": sync,
-    }
+    options = _native_options(
+        mode, max_rows_per_file, max_bytes_per_file, max_page_bytes, data_storage_version, enable_v2_manifest_paths,
+        enable_stable_row_ids, auto_cleanup_options, properties(commit_message, transaction_properties), sync,
+    )  # fmt: skip
     reader_schema, batches = as_reader(data_obj, schema)
     version, _ = _pilum.table_write(
         table, path, reader_schema, batches, options, _storage(path, storage_options)

@@ -56,6 +56,11 @@ Status ApplyOverwrite(const wire::Transaction::Overwrite& op, Applying* next) {
     *m.mutable_base_paths() = op.initial_bases();
   }
   WireFragments added = op.fragments();
+  for (auto& f : added) {
+    if (f.has_deletion_file())
+      return UsageError("rows of fragment {} are deleted; an overwrite has new ones only", f.id());
+    f.set_id(0);
+  }
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
   next->StampVersions(&added);

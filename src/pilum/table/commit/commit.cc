@@ -110,9 +110,9 @@ Status Committer::PutTransaction(const std::string& bytes, const std::string& pa
   return Status::OK();
 }
 
-// It made no version: best effort.
+// It made no version: best effort. (A UUID that came from outside may have made another version before.)
 void Committer::ForgetTransaction(const wire::Transaction& t) {
-  if (!put_transaction_.empty()) (void)table_->Remove("_transactions/" + TransactionName(t));
+  if (!put_transaction_.empty() && own_uuid_) (void)table_->Remove("_transactions/" + TransactionName(t));
 }
 
 void Committer::PutHint(uint64_t version) {
@@ -192,7 +192,8 @@ Result<Committed> Committer::Commit(wire::Transaction transaction, ReadContext& 
   if (options_.detached && !read_)
     return UsageError("{}: a detached version needs a version to begin at", table_->uri());
   transaction.set_read_version(read_ ? read_->version() : 0);
-  transaction.set_uuid(RandomUuid());
+  own_uuid_ = transaction.uuid().empty();
+  if (own_uuid_) transaction.set_uuid(RandomUuid());
   for (int attempt = 0; attempt <= options_.max_retries; ++attempt) {
     PILUM_RETURN_NOT_OK(ctx.Check());
     const auto begin = Clock::now();

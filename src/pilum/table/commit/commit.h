@@ -40,7 +40,7 @@ class Committer {
   // Which rows a delete or update takes (rebase.h).
   void SetTaken(TakenRows taken) { taken_ = std::move(taken); }
 
-  // Its read_version and uuid are set here. kRetry: others were first, and what they did asks for the work to be done
+  // Its read_version is set here, and its uuid where it has none. kRetry: others were first, and what they did asks for the work to be done
   // again; kConflict: or leaves no sense in it. Then, and after any other error, nothing of it is in the table, except
   // where the store failed while the manifest was put in place: that error says so.
   Result<Committed> Commit(wire::Transaction transaction, ReadContext& ctx);
@@ -64,6 +64,7 @@ class Committer {
   std::vector<ListedVersion> listed_;  // as of the last look
   std::map<uint64_t, wire::Transaction> theirs_;
   std::string put_transaction_;  // bytes that lie in its file
+  bool own_uuid_ = true;
 };
 
 }  // namespace pilum

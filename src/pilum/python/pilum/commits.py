@@ -1,0 +1,187 @@
+"""Writing in two steps, by pylance's names: rows into files (:func:`write_fragments`), perhaps by many processes, and then one
+commit (:meth:`LanceDataset.commit`) that puts them into the table."""
+
+import os
+from contextlib import nullcontext
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+import pyarrow as pa
+
+from . import _pilum
+from .errors import UsageError
+from .file import _storage
+from .fragment_metadata import FragmentMetadata
+from .operations import LanceOperation, Transaction, from_wire, is_known, to_wire
+from .write import as_reader, properties, refuse_unknown, staging_options
+
+_DETACHED = 1 << 63
+
+
+def _target(base, storage_options: Optional[Dict[str, str]]):
+    """(dataset or None, its native table or None, path, its storage options)"""
+    from .table import LanceDataset
+
+    if isinstance(base, LanceDataset):
+        return base, base._table, base._uri, base._storage_options if storage_options is None else storage_options
+    if not isinstance(base, (str, os.PathLike)):
+        raise TypeError(f"base_uri must be str, Path, or LanceDataset, got {type(base)}")
+    return None, None, os.fspath(base), storage_options
+
+
+def _opened(base, path: str, version: int, storage_options):
+    from .table import LanceDataset
+
+    if base is not None:
+        return base._copy((base._table.branch or None, version))
+    return LanceDataset(path, version, storage_options=storage_options)
+
+
+def _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files) -> Dict[str, Any]:
+    return {
+        "v1_names": enable_v2_manifest_paths is False,
+        "detached": bool(detached),
+        "max_retries": max_retries,
+        "stable_row_ids": enable_stable_row_ids,
+        "sync": sync,
+        "check_files": check_files,
+    }
+
+
+def _locked(commit_lock, dataset):
+    if commit_lock is None:
+        return nullcontext()
+    if not callable(commit_lock):
+        raise TypeError(f"commit_lock must be a function, got {type(commit_lock)}")
+    return commit_lock(1 if dataset is None else dataset.latest_version + 1)
+
+
+class Commits:
+    """Mixed into LanceDataset."""
+
+    @staticmethod
+    def commit(
+        base_uri,
+        operation: Union[LanceOperation.BaseOperation, Transaction],
+        read_version: Optional[int] = None,
+        commit_lock=None,
+        storage_options: Optional[Dict[str, str]] = None,
+        enable_v2_manifest_paths: Optional[bool] = None,
+        detached: Optional[bool] = False,
+        max_retries: int = 20,
+        *,
+        commit_message: Optional[str] = None,
+        enable_stable_row_ids: Optional[bool] = None,
+        check_files: bool = True,
+        sync: bool = True,
+        **others,
+    ):
+        """Makes a version of an operation whose files are there, and gives it.
+
+        Parameters
+        ----------
+        base_uri:
+            The table's folder, or a :class:`pilum.LanceDataset`, whose branch is committed to.
+        operation, read_version:
+            What was done, and the version that it was done on (not needed to overwrite or restore). Or a
+            :class:`pilum.Transaction`, which says both. What others committed since is looked at: ``RetryableConflictError`` and
+            ``ConflictError`` as docs/formats/table.md, "Conflicts", has them.
+        detached:
+            The version is beside the history: no listing names it, only its number (``.version``) opens it, and what follows on
+            it is detached too. Clean-up by any engine keeps its manifest, but not the files that it alone names (see
+            :meth:`guard_detached`).
+        check_files:
+            Files that the operation brings must be there, of the size that it says.
+        enable_v2_manifest_paths, enable_stable_row_ids:
+            Of a new table.
+        """
+        refuse_unknown(others, {"commit_timeout", "namespace_client_managed_versioning"})
+        base, table, path, storage = _target(base_uri, storage_options)
+        if isinstance(operation, Transaction):
+            if commit_message is not None:
+                raise ValueError(
+                    "commit_message is not supported when calling commit with a Transaction.  Set the message on the transaction "
+                    "properties instead."
+                )
+            transaction = operation
+        elif isinstance(operation, LanceOperation.BaseOperation):
+            free = isinstance(operation, (LanceOperation.Overwrite, LanceOperation.Restore))
+            if read_version is None and not free:
+                raise ValueError("read_version is required for all operations except Overwrite and Restore")
+            transaction = Transaction(read_version or 0, operation, transaction_properties=properties(commit_message, None))
+        else:
+            raise TypeError(f"operation must be a LanceOperation.BaseOperation or Transaction, got {type(operation)}")
+        if not is_known(transaction.operation):
+            raise ValueError(f"Unsupported operation: {transaction.kind}")
+        options = _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files)
+        with _locked(commit_lock, base):
+            version = _pilum.table_commit(table, path, to_wire(transaction), options, _storage(path, storage))
+        return _opened(base, path, version, storage)
+
+    @staticmethod
+    def commit_batch(
+        dest,
+        transactions: Sequence[Transaction],
+        commit_lock=None,
+        storage_options: Optional[Dict[str, str]] = None,
+        enable_v2_manifest_paths: Optional[bool] = None,
+        detached: Optional[bool] = False,
+        max_retries: int = 20,
+        *,
+        check_files: bool = True,
+        sync: bool = True,
+        **others,
+    ) -> Dict[str, Any]:
+        """Many appends as one version: ``{"dataset": …, "merged": Transaction}``."""
+        refuse_unknown(others, {"commit_timeout"})
+        base, table, path, storage = _target(dest, storage_options)
+        options = _options(enable_v2_manifest_paths, detached, max_retries, None, sync, check_files)
+        native = [to_wire(t) for t in transactions]
+        with _locked(commit_lock, base):
+            version, merged = _pilum.table_commit_batch(table, path, native, options, _storage(path, storage))
+        dataset = _opened(base, path, version, storage)
+        made = dataset.read_transaction(version)
+        return {"dataset": dataset, "merged": made or from_wire(merged)}
+
+
+def write_fragments(
+    data,
+    dataset_uri,
+    schema: Optional[pa.Schema] = None,
+    *,
+    return_transaction: bool = False,
+    mode: str = "append",
+    storage_options: Optional[Dict[str, str]] = None,
+    progress=None,
+    **how,
+) -> Union[List[FragmentMetadata], Transaction]:
+    """Writes rows into data files, and commits nothing: gives their fragments, or with ``return_transaction`` the transaction that
+    would. They are on disk when it returns. ``how``: as of :func:`pilum.write_dataset`.
+
+    ``mode`` "append" holds them against the table's schema, and numbers fields as the table does; "create" and "overwrite" number
+    them anew."""
+    base, table, path, storage = _target(dataset_uri, storage_options)
+    options = staging_options(mode, how)
+    reader_schema, batches = as_reader(data, schema)
+    staged = from_wire(_pilum.table_stage(table, path, reader_schema, batches, options, _storage(path, storage)))
+    if progress is not None:
+        _tell(progress, staged.operation.fragments)
+    return staged if return_transaction else staged.operation.fragments
+
+
+def _tell(progress, fragments: List[FragmentMetadata]) -> None:
+    for fragment in fragments:
+        progress.begin(fragment)
+        progress.complete(fragment)
+
+
+def create_fragment(dataset_uri, data, fragment_id: Optional[int] = None, schema=None, **how) -> FragmentMetadata:
+    """All rows as one fragment."""
+    how = {**how, "max_rows_per_file": 2**62, "max_bytes_per_file": 2**62}
+    fragments = write_fragments(data, dataset_uri, schema, **how)
+    if not fragments:
+        raise UsageError("there are no rows, and so no fragment")
+    fragments[0].id = fragment_id or 0
+    return fragments[0]
+
+
+__all__ = ["Commits", "create_fragment", "write_fragments"]
