@@ -41,14 +41,11 @@ struct TableState {
   bool operator==(const TableState&) const = default;
 };
 
-inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
+inline Result<TableState> LookAt(const Table& table) {
   ReadContext ctx;
-  auto table = Table::Open(store, {}, ctx);
-  if (!table.ok())
-    return KindOf(table.status()) == ErrorKind::kNotFound ? Result<TableState>(TableState()) : table.status();
   TableState out;
-  out.columns = (*table)->schema()->num_fields();
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, (*table)->OpenSnapshot({}, ctx));
+  out.columns = table.schema()->num_fields();
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
   const std::vector<FieldPath> a = {FieldPath{{std::string("a")}}};
   for (const auto& unit : snapshot->units()) {
     PILUM_ASSIGN_OR_RETURN(auto stream, unit->Read(a, RowSet::All(unit->num_rows()), {}, ctx));
@@ -61,6 +58,14 @@ inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
   }
   std::sort(out.rows.begin(), out.rows.end());
   return out;
+}
+
+inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
+  ReadContext ctx;
+  auto table = Table::Open(store, {}, ctx);
+  if (!table.ok())
+    return KindOf(table.status()) == ErrorKind::kNotFound ? Result<TableState>(TableState()) : table.status();
+  return LookAt(**table);
 }
 
 using TableChange = std::function<Status(const std::shared_ptr<ObjectStore>&)>;

@@ -1,5 +1,7 @@
 #include "pilum/change/change.h"
 
+#include "pilum/change/auto_cleanup.h"
+
 namespace pilum {
 
 Result<WritableTable> OpenToWrite(std::shared_ptr<const Table> table) {
@@ -32,7 +34,15 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
   Committer committer(base.store, base.stored, how);
   committer.AddWritten(std::move(written));
   if (taken) committer.SetTaken(std::move(*taken));
-  return committer.Commit(std::move(transaction), ctx);
+  return CommitAndClean(&committer, std::move(transaction), base.store, base.table, ctx);
+}
+
+Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction,
+                                 const std::shared_ptr<ObjectStore>& store, const std::shared_ptr<const Table>& table,
+                                 ReadContext& ctx) {
+  auto committed = committer->Commit(std::move(transaction), ctx);
+  if (committed.ok()) CleanUpAfter(store, table, *committed, ctx);
+  return committed;
 }
 
 namespace {

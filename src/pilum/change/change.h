@@ -42,6 +42,11 @@ Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx);
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
                                std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx);
 
+// The last step of every change: the commit, and then the clean-up that the table's config may ask for.
+Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction,
+                                 const std::shared_ptr<ObjectStore>& store, const std::shared_ptr<const Table>& table,
+                                 ReadContext& ctx);
+
 // `change` on `table`, then, as long as it gives kRetry, on the newest version of the same branch.
 Result<Committed> Redo(WritableTable table, const ChangeOptions& options, ReadContext& ctx,
                        const std::function<Result<Committed>(const ChangeBase&)>& change);

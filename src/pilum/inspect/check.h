@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pilum/inspect/references.h"
+#include "pilum/table/folder/references.h"
 
 namespace pilum {
 

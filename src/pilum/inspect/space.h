@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "pilum/inspect/cleanup.h"
-#include "pilum/inspect/references.h"
+#include "pilum/table/folder/cleanup_plan.h"
+#include "pilum/table/folder/references.h"
 
 namespace pilum {
 

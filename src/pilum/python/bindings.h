@@ -18,6 +18,7 @@ void BindStore(nanobind::module_& m);        // PartStore, Snapshot, QueryResult
 void BindTable(nanobind::module_& m);        // Table
 void BindTableWrites(nanobind::module_& m);  // what changes one
 void BindCommits(nanobind::module_& m);      // transactions, rows that are not committed
+void BindCleanup(nanobind::module_& m);      // table_cleanup
 void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
 void BindExpressions(nanobind::module_& m);  // expression_sql
 

@@ -22,6 +22,7 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindTable(m);
   pilum::python::BindTableWrites(m);
   pilum::python::BindCommits(m);
+  pilum::python::BindCleanup(m);
   pilum::python::BindSketches(m);
   pilum::python::BindExpressions(m);
 }

@@ -123,17 +123,6 @@ Status PrintPlan(const References& refs, const CleanupPlan& plan) {
   return Print(text);
 }
 
-const char* ReasonKey(CleanupReason reason) {
-  switch (reason) {
-    case CleanupReason::kOldVersion: return "old_version";
-    case CleanupReason::kOnlyOld: return "only_old_versions";
-    case CleanupReason::kAbandoned: return "abandoned";
-    case CleanupReason::kUnverified: return "unverified";
-    case CleanupReason::kInFlight: return "in_flight";
-    default: return "younger_than_versions";
-  }
-}
-
 Json PlanJson(const References& refs, const CleanupPlan& plan, bool files) {
   Json j;
   j["older_than_seconds"] =
@@ -163,7 +152,7 @@ Json PlanJson(const References& refs, const CleanupPlan& plan, bool files) {
       j["files"].push_back({{"path", o.path},
                             {"bytes", o.size},
                             {"goes", goes},
-                            {"reason", ReasonKey(f.reason)},
+                            {"reason", CleanupReasonKey(f.reason)},
                             {"needed_by", VersionsJson(refs, refs.HeldBy(f.object))}});
     }
   }

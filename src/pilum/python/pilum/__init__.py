@@ -58,7 +58,14 @@ def bytes_read_counter() -> int:
     return _pilum.read_totals()["bytes"]
 
 
-_LATER = {"scan": "lazyframe", "json_to_schema": "schema", "schema_to_json": "schema"}
+_LATER = {
+    "scan": "lazyframe",
+    "json_to_schema": "schema",
+    "schema_to_json": "schema",
+    "AutoCleanupConfig": "upkeep",
+    "CleanupExplanation": "upkeep",
+    "CleanupStats": "upkeep",
+}
 
 
 def __getattr__(name):
@@ -70,7 +77,10 @@ def __getattr__(name):
 
 
 __all__ = [
+    "AutoCleanupConfig",
     "CancelledError",
+    "CleanupExplanation",
+    "CleanupStats",
     "ConflictError",
     "CorruptError",
     "DeadlineError",

@@ -27,6 +27,7 @@ from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
 from .statements import DatasetDelta, SqlQueryBuilder
+from .upkeep import Upkeep
 from .versions import (
     Branches, DatasetBasePath, IOStats, LanceStats, Tags, described, nanoseconds, refuse_writes,
 )  # fmt: skip
@@ -44,7 +45,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Writes, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Writes, Upkeep, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -338,7 +339,7 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 
 refuse_writes(
-    LanceDataset, "add_bases", "cleanup_old_versions", "create_branch", "create_index",
+    LanceDataset, "add_bases", "create_branch", "create_index",
     "create_scalar_index", "deep_clone", "drop_index", "merge", "merge_insert", "migrate_manifest_paths_v2", "shallow_clone",
     "update",
 )  # fmt: skip

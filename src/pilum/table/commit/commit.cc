@@ -143,7 +143,7 @@ Result<std::optional<Committed>> Committer::PutManifest(const std::string& file,
                        put.status());
   }
   if (put.ok() && !*put) return std::optional<Committed>();
-  return std::optional(Committed{manifest.version(), listed});
+  return std::optional(Committed{manifest.version(), listed, {manifest.config().begin(), manifest.config().end()}});
 }
 
 Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& original, ReadContext& ctx) {

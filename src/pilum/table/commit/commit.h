@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct CommitOptions {
 struct Committed {
   uint64_t version = 0;
   ListedVersion listed;
+  std::map<std::string, std::string> config;  // of that version
 };
 
 class Committer {

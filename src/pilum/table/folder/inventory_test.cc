@@ -1,4 +1,4 @@
-#include "pilum/inspect/inventory.h"
+#include "pilum/table/folder/inventory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,9 @@
-#include "pilum/inspect/references.h"
+#include "pilum/table/folder/references.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "pilum/table/find_version.h"
@@ -32,12 +34,13 @@ std::string NormalPath(std::string path) {
 
 class Collector {
  public:
-  Collector(const ReadOnlyStore& root, const VisitManifest& visit, ReadContext& ctx)
-      : root_(root), visit_(visit), ctx_(ctx), root_path_(NormalPath(root.uri())) {}
+  Collector(const ReadOnlyStore& root, const VisitManifest& visit, ReadContext& ctx, References so_far = {})
+      : root_(root), visit_(visit), ctx_(ctx), root_path_(NormalPath(root.uri())), out_(std::move(so_far)) {}
 
   Result<References> Run() {
     PILUM_ASSIGN_OR_RETURN(out_.inventory, ListInventory(root_, ctx_));
     ListLeaders();
+    CountGroups();
     PILUM_RETURN_NOT_OK(ListRefs());
     ListHolders();
     for (uint32_t i = 0; i < out_.holders.size(); ++i) {
@@ -48,11 +51,46 @@ class Collector {
     return std::move(out_);
   }
 
+  // What appeared since.
+  Result<References> Update() {
+    CountGroups();
+    PILUM_RETURN_NOT_OK(ListRefs());
+    const uint32_t known = static_cast<uint32_t>(out_.holders.size());
+    std::set<std::tuple<std::string, uint64_t>> seen;
+    for (const Holder& h : out_.holders) seen.emplace(h.branch, h.version);
+    std::set<std::string> folders = {""};
+    for (const auto& [name, branch] : out_.branches) folders.insert(name);
+    for (const std::string& branch : folders) {
+      PILUM_ASSIGN_OR_RETURN(auto paths, root_.ListPaths(BranchPrefix(branch) + "_versions/", ctx_));
+      for (const std::string& path : paths) {
+        const auto name = ParseManifestName(std::string_view(path).substr(path.rfind('/') + 1));
+        if (!name || seen.contains({branch, name->version})) continue;
+        Holder h;
+        h.branch = branch;
+        h.version = name->version;
+        h.detached = name->scheme == ManifestScheme::kDetached;
+        h.object = kNoObject;
+        paths_[{branch, name->version}] = path;
+        out_.holders.push_back(std::move(h));
+      }
+    }
+    std::sort(out_.holders.begin() + known, out_.holders.end(), [](const Holder& a, const Holder& b) {
+      return std::tie(a.detached, a.branch, a.version) < std::tie(b.detached, b.branch, b.version);
+    });
+    NameHolders();
+    for (uint32_t i = known; i < out_.holders.size(); ++i) {
+      PILUM_RETURN_NOT_OK(ctx_.Check());
+      PILUM_RETURN_NOT_OK(ReadHolder(i));
+    }
+    return std::move(out_);
+  }
+
  private:
   void ListLeaders() {
     const auto& objects = out_.inventory.objects;
     out_.held.resize(objects.size());
     out_.leader.resize(objects.size());
+    out_.pinned.resize(objects.size(), false);
     for (uint32_t i = 0; i < objects.size(); ++i) {
       out_.leader[i] = i;
       const std::string_view path = objects[i].path;
@@ -64,6 +102,10 @@ class Collector {
         out_.leader[i] = out_.inventory.Below(path.substr(0, path.find('/', folder) + 1)).first;
       }
     }
+  }
+
+  void CountGroups() {
+    const auto& objects = out_.inventory.objects;
     groups_.resize(objects.size());
     for (uint32_t i = 0; i < objects.size(); ++i) {
       ++groups_[out_.leader[i]].files;
@@ -95,7 +137,13 @@ class Collector {
     std::stable_sort(out_.holders.begin(), out_.holders.end(), [](const Holder& a, const Holder& b) {
       return std::tie(a.detached, a.branch, a.version) < std::tie(b.detached, b.branch, b.version);
     });
+    NameHolders();
+  }
+
+  void NameHolders() {
     for (Holder& h : out_.holders) {
+      h.tags.clear();
+      h.branches.clear();
       for (const auto& [name, tag] : out_.tags) {
         if (tag.version == h.version && tag.branch.value_or("") == h.branch) h.tags.push_back(name);
       }
@@ -108,11 +156,12 @@ class Collector {
   // What stops the whole is passed on; what is wrong with this manifest is noted.
   Status ReadHolder(uint32_t i) {
     Holder& h = out_.holders[i];
-    const TableObject& object = out_.inventory.objects[h.object];
-    Hold(i, h.object);
+    const bool listed = h.object != kNoObject;
+    const std::string path = listed ? out_.inventory.objects[h.object].path : paths_[{h.branch, h.version}];
+    if (listed) Hold(i, h.object);
     Status visited;
     auto read = [&]() -> Status {
-      PILUM_ASSIGN_OR_RETURN(auto source, root_.OpenSource(object.path, ctx_));
+      PILUM_ASSIGN_OR_RETURN(auto source, root_.OpenSource(path, ctx_));
       PILUM_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*source, ctx_));
       if (manifest->version != h.version) {
         return Corrupt(source->name(), "",
@@ -149,6 +198,10 @@ class Collector {
       if (f.deletions) {
         const std::string path = f.deletions->Path(f.id);
         Need(i, m, f.deletions->base_id, "_deletions/", path.substr(path.find('/') + 1), ObjectKind::kDeletions, 0);
+      }
+      for (const SequenceBytes* ids : {&f.row_ids, &f.created_at, &f.last_updated_at}) {
+        if (ids->where != SequenceBytes::Where::kExternal) continue;
+        if (const auto o = out_.inventory.Find(own + ids->path)) Hold(i, *o);
       }
     }
     for (const TableIndex& index : indices) NeedIndex(i, m, index);
@@ -193,6 +246,8 @@ class Collector {
       const Place& place = PlaceOf(i, m, *base_id);
       if (!place.prefix) {
         ++h.outside_files;
+        // Names are nobody else's: this is the place under another address.
+        if (const auto o = out_.inventory.Find(std::string(folder) + name)) Hold(i, *o);
         return;
       }
       path = *place.prefix + (place.has_folders ? std::string(folder) : "") + name;
@@ -279,7 +334,8 @@ class Collector {
   ReadContext& ctx_;
   const std::string root_path_;
   References out_;
-  std::vector<Group> groups_;  // by leader
+  std::vector<Group> groups_;                                      // by leader
+  std::map<std::pair<std::string, uint64_t>, std::string> paths_;  // of manifests that are not in the inventory
   std::map<std::string, Place> places_;
   std::unordered_map<std::string, uint32_t> found_;  // by path
   std::map<std::string, WrongFile> wrong_;
@@ -306,6 +362,12 @@ bool References::AnyUnreadable() const {
 
 Result<References> CollectReferences(const ReadOnlyStore& root, const VisitManifest& visit, ReadContext& ctx) {
   return Collector(root, visit, ctx).Run();
+}
+
+Status AddNewVersions(const ReadOnlyStore& root, References* refs, ReadContext& ctx) {
+  const VisitManifest none;
+  PILUM_ASSIGN_OR_RETURN(*refs, Collector(root, none, ctx, std::move(*refs)).Update());
+  return Status::OK();
 }
 
 }  // namespace pilum

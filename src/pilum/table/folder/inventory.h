@@ -1,4 +1,4 @@
-// What lies in a table's folder: every object, and what it is. Called by references.cc and cli. One listing; reads no
+// What lies in a table's folder: every object, and what it is. Called by references.cc, inspect and cli. One listing; reads no
 // object. Format: docs/formats/table.md.
 #pragma once
 
@@ -37,6 +37,7 @@ struct TableObject {
   ObjectKind kind = ObjectKind::kStray;
   std::string branch;                     // whose folder it lies in; empty: main
   std::string note;                       // of temporaries and strays: what it is
+  std::string unfinished;                 // of what ReadOnlyStore::ListUnfinished gave: its path there
   std::string_view name() const;          // the last part of the path
   std::string_view below_branch() const;  // the path without tree/<branch>/
 };

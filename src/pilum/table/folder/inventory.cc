@@ -1,4 +1,4 @@
-#include "pilum/inspect/inventory.h"
+#include "pilum/table/folder/inventory.h"
 
 #include <algorithm>
 #include <array>
@@ -189,6 +189,7 @@ Result<Inventory> ListInventory(const ReadOnlyStore& root, ReadContext& ctx) {
       TableObject object = ClassifyObject(o);
       object.kind = ObjectKind::kTemporary;
       object.note = "of a write that never ended";
+      object.unfinished = o.path;
       if (!IsHiddenTemporary(object.name())) object.path += " (upload)";  // of a store that has no such files
       out.objects.push_back(std::move(object));
     }

@@ -1,4 +1,4 @@
-#include "pilum/inspect/cleanup.h"
+#include "pilum/table/folder/cleanup_plan.h"
 
 #include <algorithm>
 
@@ -39,6 +39,7 @@ class Planner {
       : refs_(refs),
         branch_(branch),
         version_(version),
+        ours_(policy.rules == CleanupRules::kPilum),
         now_(now),
         keeps_(refs.holders.size()),
         old_(refs.holders.size()) {
@@ -97,32 +98,81 @@ class Planner {
   void Judge() {
     const auto own = Own();
     const CleanupPolicy& policy = plan_.policy;
+    if (ours_ && !refs_.refs.ok()) return Refuse(refs_.refs.message());
     const uint64_t before = policy.retain && own.size() > *policy.retain
                                 ? refs_.holders[own[own.size() - *policy.retain]].version
                             : own.empty() ? 0
                                           : refs_.holders[own[0]].version;
     fate_.assign(refs_.holders.size(), VersionFate::kOther);
+    // By our rules the newest stays wherever it is seen from.
+    const uint64_t below = own.empty() || !ours_ ? version_ : std::min(version_, refs_.holders[own.back()].version);
     for (const uint32_t i : own) {
       const Holder& h = refs_.holders[i];
+      if (IsGone(h)) continue;
       if (!h.status.ok()) {
         Refuse(fmt::format("version {} cannot be read", h.version));
         return;
       }
-      const StoreTime at{std::chrono::microseconds(h.timestamp_ns / 1000)};
-      const bool old = (!policy.older_than || at < now_ - *policy.older_than) &&
-                       (!policy.retain || h.version < before) && h.version < version_;
+      const StoreTime at = TimeOf(i);
+      const bool old = IsOld(i) && (!policy.retain || h.version < before) && h.version < below;
       fate_[i] = !old ? VersionFate::kKept : !h.tags.empty() ? VersionFate::kTagged : VersionFate::kGoes;
       if (fate_[i] == VersionFate::kTagged) plan_.tags.insert(plan_.tags.end(), h.tags.begin(), h.tags.end());
       if (fate_[i] != VersionFate::kGoes && (!oldest_kept_ || at < *oldest_kept_)) oldest_kept_ = at;
     }
     JudgeRoots();
-    JudgeTimes();
-    for (const uint32_t i : own) {
-      if (fate_[i] == VersionFate::kKept || fate_[i] == VersionFate::kTagged) keeps_.Add(i);
-      if (fate_[i] == VersionFate::kGoes || fate_[i] == VersionFate::kRoot) old_.Add(i);
+    if (ours_) JudgeOthers();
+    if (!ours_) JudgeTimes();
+    for (uint32_t i = 0; i < refs_.holders.size(); ++i) {
+      const VersionFate fate = fate_[i];
+      const bool kept_root = ours_ && fate == VersionFate::kRoot;
+      if (fate == VersionFate::kKept || fate == VersionFate::kTagged || kept_root) keeps_.Add(i);
+      if (fate == VersionFate::kGoes || (fate == VersionFate::kRoot && !kept_root)) old_.Add(i);
     }
     keeps_.Seal();
     old_.Seal();
+  }
+
+  // Another clean-up took it since it was listed.
+  bool IsGone(const Holder& h) const { return ours_ && KindOf(h.status) == ErrorKind::kNotFound; }
+
+  StoreTime TimeOf(uint32_t i) const {
+    return StoreTime{std::chrono::microseconds(refs_.holders[i].timestamp_ns / 1000)};
+  }
+
+  // By its age, and by the lists of versions.
+  bool IsOld(uint32_t i) const {
+    const CleanupPolicy& policy = plan_.policy;
+    const Holder& h = refs_.holders[i];
+    const auto has = [&](const std::vector<uint64_t>& list) {
+      return std::find(list.begin(), list.end(), h.version) != list.end();
+    };
+    if (policy.versions && !has(*policy.versions)) return false;
+    if (policy.older_than && TimeOf(i) >= now_ - *policy.older_than) return false;
+    if (!ours_) return true;
+    if (h.object == kNoObject) return false;
+    if (policy.nothing_younger && IsYoung(refs_.inventory.objects[h.object])) return false;
+    return !has(policy.roots);
+  }
+  bool IsYoung(const TableObject& o) const { return now_ - o.written < plan_.policy.in_flight; }
+
+  // By our rules every version of another branch keeps its files, and a detached one unless it is told to go.
+  void JudgeOthers() {
+    const CleanupPolicy& policy = plan_.policy;
+    for (uint32_t i = 0; i < refs_.holders.size(); ++i) {
+      const Holder& h = refs_.holders[i];
+      if (fate_[i] != VersionFate::kOther || IsGone(h)) continue;
+      const bool named = policy.detached_too || policy.versions;
+      if (h.detached && h.branch == branch_ && named && IsOld(i) && h.tags.empty()) {
+        fate_[i] = VersionFate::kGoes;
+        continue;
+      }
+      if (!h.status.ok()) {
+        return Refuse(fmt::format("{}version {}{} cannot be read, so what it needs is not known: {}",
+                                  h.detached ? "detached " : "", h.version,
+                                  h.branch.empty() ? "" : " of branch " + h.branch, h.status.message()));
+      }
+      keeps_.Add(i);
+    }
   }
 
   // Branches keep their files, and the version that they began at as long as they have some of it.
@@ -131,7 +181,7 @@ class Planner {
       HolderSet of_branch(refs_.holders.size());
       for (uint32_t i = 0; i < refs_.holders.size(); ++i) {
         const Holder& h = refs_.holders[i];
-        if (h.branch != name || h.detached) continue;
+        if (h.branch != name || h.detached || IsGone(h)) continue;
         if (!h.status.ok()) return Refuse(fmt::format("version {} of branch {} cannot be read", h.version, name));
         of_branch.Add(i);
         keeps_.Add(i);
@@ -145,7 +195,7 @@ class Planner {
   // All that goes is older than all that is kept, so that younger files need not be looked at? Not with a tag among them.
   void JudgeTimes() {
     for (uint32_t i = 0; i < refs_.holders.size(); ++i) {
-      const StoreTime at{std::chrono::microseconds(refs_.holders[i].timestamp_ns / 1000)};
+      const StoreTime at = TimeOf(i);
       const bool needless = fate_[i] == VersionFate::kGoes || fate_[i] == VersionFate::kRoot;
       if (needless && oldest_kept_ && at >= *oldest_kept_) oldest_kept_.reset();
     }
@@ -154,8 +204,9 @@ class Planner {
   void Refuse(std::string why) { plan_.refused = std::move(why); }
 
   // Is it of those that a clean-up looks at?
-  static bool Considered(const TableObject& o) {
+  bool Considered(const TableObject& o) const {
     const std::string_view path = o.below_branch();
+    if (ours_ && o.kind == ObjectKind::kTemporary) return true;
     switch (o.kind) {
       case ObjectKind::kTransaction:
       case ObjectKind::kData:
@@ -178,16 +229,22 @@ class Planner {
       return;
     }
     if (!Considered(object) || keeps_.Meets(refs_.HeldBy(o))) return;
+    if (ours_ && refs_.IsPinned(o)) return;
     const bool verified = old_.Meets(refs_.HeldBy(o));
-    const bool old = now_ - object.written >= kUnverifiedAge;
+    const bool old = !IsYoung(object);
     const bool anyway = plan_.policy.delete_unverified;
-    if (!verified && !old && !anyway) return Stays(o, CleanupReason::kInFlight);
+    const bool too_young = ours_ && plan_.policy.nothing_younger && !old;
+    if (too_young || (!verified && !old && !anyway)) return Stays(o, CleanupReason::kInFlight);
+    const CleanupReason why = verified ? CleanupReason::kOnlyOld
+                              : old    ? CleanupReason::kAbandoned
+                                       : CleanupReason::kUnverified;
+    if (ours_) return Goes(o, why);
     // Indices are looked up by their folders, all else in a listing of what is older than the versions kept.
     const bool is_index = object.below_branch().starts_with("_indices/");
     const bool is_data = object.below_branch().starts_with("data/");
     const bool listed = is_index || (is_data && anyway) || !oldest_kept_ || object.written <= *oldest_kept_;
     if (!listed) return Stays(o, CleanupReason::kYoungerThan);
-    Goes(o, verified ? CleanupReason::kOnlyOld : old ? CleanupReason::kAbandoned : CleanupReason::kUnverified);
+    Goes(o, why);
   }
 
   void Goes(uint32_t o, CleanupReason reason) {
@@ -216,6 +273,7 @@ class Planner {
   const References& refs_;
   const std::string& branch_;
   const uint64_t version_;
+  const bool ours_;
   const StoreTime now_;
   std::vector<VersionFate> fate_;
   HolderSet keeps_;                       // those whose files stay
@@ -235,6 +293,17 @@ std::string_view CleanupReasonText(CleanupReason reason) {
     case CleanupReason::kInFlight:
       return "no version needs it, but it is younger than 7 days: a write may be under way";
     default: return "nothing kept needs it, but its time is after that of the oldest version kept";
+  }
+}
+
+std::string_view CleanupReasonKey(CleanupReason reason) {
+  switch (reason) {
+    case CleanupReason::kOldVersion: return "old_version";
+    case CleanupReason::kOnlyOld: return "only_old_versions";
+    case CleanupReason::kAbandoned: return "abandoned";
+    case CleanupReason::kUnverified: return "unverified";
+    case CleanupReason::kInFlight: return "in_flight";
+    default: return "younger_than_versions";
   }
 }
 

@@ -1,0 +1,110 @@
+// Clean-ups, as one function of pilum._pilum over its Table. The Python over it is in pilum/upkeep.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "pilum/change/cleanup.h"
+#include "pilum/python/bindings.h"
+#include "pilum/python/run.h"
+
+namespace nb = nanobind;
+
+namespace pilum::python {
+namespace {
+
+using Micros = std::chrono::microseconds;
+
+template <typename T>
+void Set(const nb::dict& options, const char* name, T* out) {
+  if (options.contains(name) && !nb::object(options[name]).is_none()) *out = nb::cast<T>(options[name]);
+}
+
+template <typename T>
+void SetOptional(const nb::dict& options, const char* name, std::optional<T>* out) {
+  if (options.contains(name) && !nb::object(options[name]).is_none()) *out = nb::cast<T>(options[name]);
+}
+
+CleanupOptions ReadOptions(const nb::dict& options) {
+  CleanupOptions out;
+  std::optional<int64_t> older_than, in_flight;
+  SetOptional(options, "older_than", &older_than);
+  SetOptional(options, "in_flight", &in_flight);
+  if (older_than) out.policy.older_than = Micros(*older_than);
+  if (in_flight) out.policy.in_flight = Micros(*in_flight);
+  SetOptional(options, "retain", &out.policy.retain);
+  SetOptional(options, "versions", &out.policy.versions);
+  Set(options, "delete_unverified", &out.policy.delete_unverified);
+  Set(options, "roots", &out.policy.roots);
+  Set(options, "detached_too", &out.policy.detached_too);
+  Set(options, "nothing_younger", &out.policy.nothing_younger);
+  Set(options, "error_if_tagged", &out.error_if_tagged);
+  Set(options, "clones", &out.clones);
+  SetOptional(options, "rate_limit", &out.rate_limit);
+  return out;
+}
+
+nb::dict ToPython(const CleanupStats& s) {
+  nb::dict out;
+  out["bytes_removed"] = s.bytes_removed;
+  out["old_versions"] = s.old_versions;
+  out["data_files_removed"] = s.data_files_removed;
+  out["transaction_files_removed"] = s.transaction_files_removed;
+  out["index_files_removed"] = s.index_files_removed;
+  out["deletion_files_removed"] = s.deletion_files_removed;
+  out["temporary_files_removed"] = s.temporary_files_removed;
+  out["failed_deletes"] = s.failed_deletes;
+  out["first_failure"] = s.first_failure;
+  return out;
+}
+
+nb::dict ToPython(const References& refs, const CleanupFile& f, bool goes) {
+  const TableObject& o = refs.inventory.objects[f.object];
+  nb::dict out;
+  out["path"] = o.path;
+  out["kind"] = std::string(ObjectKindKey(o.kind));
+  out["bytes"] = o.size;
+  out["goes"] = goes;
+  out["named"] = refs.IsHeld(f.object);
+  out["reason"] = std::string(CleanupReasonText(f.reason));
+  return out;
+}
+
+nb::dict ToPython(const ForeseenCleanup& foreseen) {
+  nb::dict out;
+  out["stats"] = ToPython(StatsOf(foreseen));
+  nb::list files, versions, branches;
+  for (const CleanupFile& f : foreseen.plan.goes) files.append(ToPython(foreseen.refs, f, true));
+  for (const CleanupFile& f : foreseen.plan.stays) files.append(ToPython(foreseen.refs, f, false));
+  for (const uint32_t i : foreseen.plan.versions) versions.append(foreseen.refs.holders[i].version);
+  for (const auto& [name, branch] : foreseen.refs.branches) {
+    branches.append(nb::make_tuple(name, branch.parent_version));
+  }
+  out["files"] = files;
+  out["versions"] = versions;
+  out["tags"] = nb::cast(foreseen.plan.tags);
+  out["branches"] = branches;
+  return out;
+}
+
+nb::dict Cleanup(nb::handle table, const nb::dict& options, bool dry_run) {
+  const std::shared_ptr<const Table> t = TableOf(table);
+  const CleanupOptions how = ReadOptions(options);
+  std::stop_source stop;
+  ReadContext ctx;
+  ctx.stop = stop.get_token();
+  if (dry_run) return ToPython(Unwrap(Interruptibly(stop, [&] { return ForeseeCleanup(*t, how, ctx); })));
+  const WritableTable writable = Unwrap(OpenToWrite(t));
+  nb::dict out;
+  out["stats"] = ToPython(Unwrap(Interruptibly(stop, [&] { return CleanUp(writable, how, ctx); })));
+  return out;
+}
+
+}  // namespace
+
+void BindCleanup(nb::module_& m) {
+  m.def("table_cleanup", &Cleanup, nb::arg("table"), nb::arg("options"), nb::arg("dry_run") = false);
+}
+
+}  // namespace pilum::python
