@@ -6,8 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "pilum/change/cleanup.h"
-#include "pilum/python/bindings.h"
-#include "pilum/python/run.h"
+#include "pilum/python/table_writes.h"
 
 namespace nb = nanobind;
 
@@ -91,13 +90,10 @@ nb::dict ToPython(const ForeseenCleanup& foreseen) {
 nb::dict Cleanup(nb::handle table, const nb::dict& options, bool dry_run) {
   const std::shared_ptr<const Table> t = TableOf(table);
   const CleanupOptions how = ReadOptions(options);
-  std::stop_source stop;
-  ReadContext ctx;
-  ctx.stop = stop.get_token();
-  if (dry_run) return ToPython(Unwrap(Interruptibly(stop, [&] { return ForeseeCleanup(*t, how, ctx); })));
-  const WritableTable writable = Unwrap(OpenToWrite(t));
+  if (dry_run) return ToPython(RunChange([&](ReadContext& ctx) { return ForeseeCleanup(*t, how, ctx); }));
+  const WritableTable writable = Writable(table);
   nb::dict out;
-  out["stats"] = ToPython(Unwrap(Interruptibly(stop, [&] { return CleanUp(writable, how, ctx); })));
+  out["stats"] = ToPython(RunChange([&](ReadContext& ctx) { return CleanUp(writable, how, ctx); }));
   return out;
 }
 
