@@ -139,7 +139,7 @@ TEST(JsonColumns, InsideSlicesOfNestedColumns) {
   manifest.schema = wire;
   manifest.fragments.emplace_back();
   TableContext context;
-  context.files = std::make_shared<const TableFiles>(std::shared_ptr<const ReadOnlyStore>(ObjectStore::Memory()),
+  context.files = std::make_shared<const TableFiles>(std::shared_ptr<const ReadOnlyStore>(ObjectStore::Memory()), 1,
                                                      std::vector<BasePath>{}, StoreOptions{});
   context.schema = TableSchema::Make(wire).ValueOrDie();
   context.manifest = std::make_shared<const Manifest>(manifest);

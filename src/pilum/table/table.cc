@@ -85,7 +85,7 @@ Status Table::Find(const TableRef& ref, ReadContext& ctx) {
   auto schema = TableSchema::Make(manifest_->schema);
   if (!schema.ok()) return WithContext(store_->uri() + "/" + found.listed.path(), schema.status());
   schema_ = std::move(*schema);
-  files_ = std::make_shared<const TableFiles>(store_, manifest_->base_paths, options_);
+  files_ = std::make_shared<const TableFiles>(store_, manifest_->version, manifest_->base_paths, options_);
   return Status::OK();
 }
 

@@ -1,6 +1,7 @@
 #include "pilum/table/table_files.h"
 
 #include "pilum/io/object_store.h"
+#include "pilum/table/missing_file.h"
 
 namespace pilum {
 
@@ -14,7 +15,12 @@ Result<std::shared_ptr<const ReadOnlyStore>> TableFiles::BaseStore(const BasePat
 
 Result<std::shared_ptr<const ByteSource>> TableFiles::Open(std::optional<uint32_t> base_id, const std::string& folder,
                                                            const std::string& name, ReadContext& ctx) const {
-  if (!base_id) return OpenOwn(folder + "/" + name, ctx);
+  if (!base_id) {
+    const std::string path = folder + "/" + name;
+    auto source = OpenOwn(path, ctx);
+    if (source.ok() || KindOf(source.status()) != ErrorKind::kNotFound) return source;
+    return WithVersionWithout(path, *root_, version_, source.status(), ctx);
+  }
   for (const BasePath& base : bases_) {
     if (base.id != *base_id) continue;
     PILUM_ASSIGN_OR_RETURN(auto store, BaseStore(base));

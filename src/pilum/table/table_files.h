@@ -16,14 +16,15 @@ namespace pilum {
 
 class TableFiles {
  public:
-  // `options`: how base paths on the same kind of store are reached.
-  TableFiles(std::shared_ptr<const ReadOnlyStore> root, std::vector<BasePath> bases, StoreOptions options)
-      : root_(std::move(root)), bases_(std::move(bases)), options_(std::move(options)) {}
+  // `version`: whose files they are. `options`: how base paths on the same kind of store are reached.
+  TableFiles(std::shared_ptr<const ReadOnlyStore> root, uint64_t version, std::vector<BasePath> bases,
+             StoreOptions options)
+      : root_(std::move(root)), version_(version), bases_(std::move(bases)), options_(std::move(options)) {}
 
   const std::string& uri() const { return root_->uri(); }
   const ReadOnlyStore& root() const { return *root_; }
 
-  // kNotFound says in which place of the table the file is missing.
+  // kNotFound says in which place of the table the file is missing, and which other version does not need it.
   Result<std::shared_ptr<const ByteSource>> OpenData(const DataFile& file, ReadContext& ctx) const;
   Result<std::shared_ptr<const ByteSource>> OpenDeletions(const DeletionFile& file, uint64_t fragment,
                                                           ReadContext& ctx) const;
@@ -48,6 +49,7 @@ class TableFiles {
   Result<std::shared_ptr<const ReadOnlyStore>> BaseStore(const BasePath& base) const;
 
   const std::shared_ptr<const ReadOnlyStore> root_;
+  const uint64_t version_;
   const std::vector<BasePath> bases_;
   const StoreOptions options_;
   mutable std::mutex mutex_;

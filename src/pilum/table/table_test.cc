@@ -200,6 +200,34 @@ TEST_F(DamagedTable, ABadNewestManifestSaysWhichOlderOneOpens) {
   EXPECT_TRUE(Says(OpenStatus(), "nor do those before it")) << OpenStatus().ToString();
 }
 
+// Of a table that was appended to, overwritten and restored.
+TEST_F(DamagedTable, AMissingDataFileSaysWhichVersionDoesNotNeedIt) {
+  std::map<uint64_t, std::set<std::string>> named;  // by version
+  for (uint64_t v = 1; v <= 5; ++v) {
+    const auto table = Open(dir_, Version(v));
+    for (const auto& f : table->manifest().fragments) named[v].insert(f.files[0].path);
+  }
+  for (const auto& [version, files] : named) {
+    for (const std::string& file : files) {
+      const auto helps = [&](uint64_t v) { return !named[v].contains(file); };
+      std::string wanted;
+      for (uint64_t v = 1; v < version; ++v) {
+        if (helps(v)) wanted = fmt::format("; version {} does not need it: ask for that one", v);
+      }
+      if (version < 5 && helps(5))
+        wanted = fmt::format("; version 5 does not need it: was version {} cleaned up", version);
+      const fs::path path = dir_ / "data" / file, aside = dir_ / "aside";
+      fs::rename(path, aside);
+      const Status st = ReadRows(*Open(dir_, Version(version)), {"id"}).status();
+      fs::rename(aside, path);
+      EXPECT_EQ(KindOf(st), ErrorKind::kNotFound) << st.ToString();
+      EXPECT_TRUE(Says(st, file)) << st.ToString();
+      EXPECT_TRUE(Says(st, wanted)) << version << ": " << st.ToString();
+      EXPECT_EQ(Says(st, "does not need it"), !wanted.empty()) << version << ": " << st.ToString();
+    }
+  }
+}
+
 TEST_F(DamagedTable, VersionsAreThoseThatOpen) {
   ReadContext ctx;
   const auto table = Open(dir_);

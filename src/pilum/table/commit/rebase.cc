@@ -81,7 +81,7 @@ class DeletionMerger {
       if (f.id != id) continue;
       if (!f.deletions) return RowSet();
       const TableFiles files(std::shared_ptr<const ReadOnlyStore>(table_, [](const ReadOnlyStore*) {}),
-                             in_.current->read->base_paths, {});
+                             in_.current->read->version, in_.current->read->base_paths, {});
       PILUM_ASSIGN_OR_RETURN(auto source, files.OpenDeletions(*f.deletions, id, ctx_));
       PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({0, source->size()}, ctx_));
       auto parsed = ParseDeletions(*f.deletions, bytes, f.physical_rows, ctx_);
