@@ -1,5 +1,7 @@
 #include "pilum/change/change.h"
 
+#include <chrono>
+
 #include "pilum/change/auto_cleanup.h"
 
 namespace pilum {
@@ -25,7 +27,8 @@ Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx) {
 }
 
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
-                               std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx) {
+                               std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx,
+                               CommitCheck check) {
   CommitOptions how;
   how.sync = options.sync;
   for (const auto& [key, value] : options.properties) {
@@ -34,6 +37,7 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
   Committer committer(base.store, base.stored, how);
   committer.AddWritten(std::move(written));
   if (taken) committer.SetTaken(std::move(*taken));
+  if (check) committer.SetCheck(std::move(check));
   return CommitAndClean(&committer, std::move(transaction), base.store, base.table, ctx);
 }
 
@@ -58,13 +62,16 @@ Status AfterConflict(const Status& conflict, const Status& then) {
 
 Result<Committed> Redo(WritableTable table, const ChangeOptions& options, ReadContext& ctx,
                        const std::function<Result<Committed>(const ChangeBase&)>& change) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
   Status conflict;
   for (int done = 0;; ++done) {
     PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
     auto committed = change(base);
     if (committed.ok()) return committed;
     if (KindOf(committed.status()) != ErrorKind::kRetry) return AfterConflict(conflict, committed.status());
-    if (done >= options.max_redo) return committed;
+    const std::chrono::duration<double> spent = Clock::now() - begin;
+    if (done >= options.max_redo || spent.count() > options.redo_seconds) return committed;
     conflict = committed.status();
     PILUM_ASSIGN_OR_RETURN(table.table, table.table->Reopen(std::nullopt, ctx));
   }

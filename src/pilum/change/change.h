@@ -27,7 +27,8 @@ struct ChangeOptions {
   std::map<std::string, std::string> properties;
   // How often a change is done again from the start, on the newest version, because others were first.
   int max_redo = 10;
-  bool sync = true;  // durable before it is acknowledged
+  double redo_seconds = 30;  // and not begun again after so long
+  bool sync = true;          // durable before it is acknowledged
 };
 
 // A table as a change begins: one version, and where the next one goes.
@@ -38,9 +39,10 @@ struct ChangeBase {
 };
 Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx);
 
-// `transaction` on that version. `written`, `taken`: as in commit.h.
+// `transaction` on that version. `written`, `taken`, `check`: as in commit.h.
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
-                               std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx);
+                               std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx,
+                               CommitCheck check = {});
 
 // The last step of every change: the commit, and then the clean-up that the table's config may ask for.
 Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction,

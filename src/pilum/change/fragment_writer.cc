@@ -14,6 +14,16 @@ void RemoveWritten(ObjectStore* table, const std::vector<std::string>& paths) {
   for (const std::string& path : paths) (void)table->Remove(path);
 }
 
+Result<FileVersion> DataVersionOf(const std::string& name) {
+  for (const FileVersion v : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2}) {
+    if (VersionName(v) == name) return v;
+  }
+  if (name == "legacy" || name == "0.1") {
+    return Unsupported("data files of version 0.1 are read but not written; overwrite the table with 2.0 or newer");
+  }
+  return Unsupported("data files of version {} are not written by this Pilum; it writes 2.0, 2.1 and 2.2", name);
+}
+
 FragmentWriter::FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_ptr<arrow::Schema> schema,
                                std::shared_ptr<const FieldIds> ids, const FragmentWriterOptions& options)
     : table_(std::move(table)), schema_(std::move(schema)), ids_(std::move(ids)), options_(options) {}

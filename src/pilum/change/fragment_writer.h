@@ -29,6 +29,9 @@ struct FragmentWriterOptions {
   bool checksums = true;
 };
 
+// "2.1": of data files that are written here; kUnsupported names those that are not.
+Result<FileVersion> DataVersionOf(const std::string& name);
+
 class FragmentWriter {
  public:
   // `schema`: the columns that are written, in the table's order and types, with the table's field ids.

@@ -13,16 +13,6 @@
 namespace pilum {
 namespace {
 
-Result<FileVersion> VersionOf(const std::string& name) {
-  for (const FileVersion v : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2}) {
-    if (VersionName(v) == name) return v;
-  }
-  if (name == "legacy" || name == "0.1") {
-    return Unsupported("data files of version 0.1 are read but not written; overwrite the table with 2.0 or newer");
-  }
-  return Unsupported("data files of version {} are not written by this Pilum; it writes 2.0, 2.1 and 2.2", name);
-}
-
 // What is written, and where: one call of WriteTable.
 class TableWrite {
  public:
@@ -78,8 +68,8 @@ class TableWrite {
 
  private:
   Result<FileVersion> ChooseVersion() const {
-    if (!options_.data_version.empty()) return VersionOf(options_.data_version);
-    return VersionOf(read_ ? read_->manifest.data_format().version() : "2.2");
+    if (!options_.data_version.empty()) return DataVersionOf(options_.data_version);
+    return DataVersionOf(read_ ? read_->manifest.data_format().version() : "2.2");
   }
 
   static Status CheckBlobs(const arrow::Schema& schema) {

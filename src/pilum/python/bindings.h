@@ -19,6 +19,8 @@ void BindTable(nanobind::module_& m);        // Table
 void BindTableWrites(nanobind::module_& m);  // what changes one
 void BindCommits(nanobind::module_& m);      // transactions, rows that are not committed
 void BindCleanup(nanobind::module_& m);      // table_cleanup
+void BindUpdates(nanobind::module_& m);      // its rows in place
+void BindMerges(nanobind::module_& m);       // rows into it by their keys
 void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
 void BindExpressions(nanobind::module_& m);  // expression_sql
 

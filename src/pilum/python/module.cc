@@ -23,6 +23,8 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindTableWrites(m);
   pilum::python::BindCommits(m);
   pilum::python::BindCleanup(m);
+  pilum::python::BindUpdates(m);
+  pilum::python::BindMerges(m);
   pilum::python::BindSketches(m);
   pilum::python::BindExpressions(m);
 }

@@ -112,6 +112,7 @@ ChangeOptions ReadChangeOptions(const nb::dict& options) {
   ChangeOptions out;
   out.properties = Option<Texts>(options, "properties", {});
   out.max_redo = Option<int>(options, "max_redo", out.max_redo);
+  out.redo_seconds = Option(options, "redo_seconds", out.redo_seconds);
   out.sync = Option<bool>(options, "sync", out.sync);
   return out;
 }

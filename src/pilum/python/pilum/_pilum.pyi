@@ -173,6 +173,20 @@ def table_write(
 def table_delete(
     table: Table, predicate: str, options: Dict[str, Any] = ..., params: Any = None
 ) -> Tuple[int, int]: ...
+def table_update(
+    table: Table,
+    values: List[Tuple[str, str]],
+    predicate: str,
+    options: Dict[str, Any] = ...,
+    params: Any = None,
+) -> Tuple[int, int]: ...
+def table_merge(
+    table: Table,
+    schema: Any,
+    batches: Any,
+    options: Dict[str, Any],
+    delete_params: Any = None,
+) -> Tuple[int, int, int, int]: ...
 def table_restore(table: Table, options: Dict[str, Any] = ...) -> int: ...
 def table_settings(
     table: Table,

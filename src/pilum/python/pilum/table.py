@@ -22,11 +22,13 @@ from .file import _storage, _verify
 from .fragment import LanceFragment
 from .fragment_metadata import DataFile, FragmentMetadata, from_native
 from .indices import IndexLists
+from .merge import Merges
 from .operations import Transaction, from_wire
 from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
 from .statements import DatasetDelta, SqlQueryBuilder
+from .update import Updates
 from .upkeep import Upkeep
 from .versions import (
     Branches, DatasetBasePath, IOStats, LanceStats, Tags, described, nanoseconds, refuse_writes,
@@ -45,7 +47,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Writes, Upkeep, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Writes, Updates, Merges, Upkeep, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -340,6 +342,5 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 refuse_writes(
     LanceDataset, "add_bases", "create_branch", "create_index",
-    "create_scalar_index", "deep_clone", "drop_index", "merge", "merge_insert", "migrate_manifest_paths_v2", "shallow_clone",
-    "update",
+    "create_scalar_index", "deep_clone", "drop_index", "merge", "migrate_manifest_paths_v2", "shallow_clone",
 )  # fmt: skip

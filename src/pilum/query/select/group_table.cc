@@ -25,6 +25,16 @@ uint32_t GroupTable::Find(std::string_view key, bool* fresh) {
   return group;
 }
 
+uint32_t GroupTable::Lookup(std::string_view key) const {
+  const uint64_t hash = XXH3_64bits(key.data(), key.size());
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = hash & mask; slots_[at] != kFree; at = (at + 1) & mask) {
+    const uint32_t group = slots_[at];
+    if (groups_[group].hash == hash && this->key(group) == key) return group;
+  }
+  return kNone;
+}
+
 const char* GroupTable::Keep(std::string_view key) {
   const auto size = static_cast<uint32_t>(key.size());  // of one row: a batch's rows are far below 4 GiB
   const size_t bytes = sizeof(size) + key.size();

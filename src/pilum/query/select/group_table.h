@@ -14,6 +14,8 @@ class GroupTable {
   GroupTable() : slots_(64, kFree) {}
   // The key's number; *fresh says whether it is new.
   uint32_t Find(std::string_view key, bool* fresh);
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t Lookup(std::string_view key) const;  // kNone: it was never given to Find
   size_t size() const { return groups_.size(); }
   std::string_view key(size_t group) const {
     uint32_t size;

@@ -153,6 +153,7 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
     PILUM_RETURN_NOT_OK(CheckWritable(*newest));
     if (newest->version() != t.read_version() && !options_.detached) {
       PILUM_RETURN_NOT_OK(AsConflict(newest->version(), JudgeSince(t, *newest, ctx)));
+      if (check_) PILUM_RETURN_NOT_OK(AsConflict(newest->version(), check_(*newest)));
       RebaseInput input{read_.get(), newest.get(), {}, taken_ ? &*taken_ : nullptr};
       for (const auto& [version, theirs] : theirs_) input.theirs.push_back(&theirs);
       PILUM_RETURN_NOT_OK(AsConflict(newest->version(), Rebase(input, table_.get(), &t, &written_, ctx)));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,9 @@ struct Committed {
   std::map<std::string, std::string> config;  // of that version
 };
 
+// Asked before each attempt on a newer version than was read: may it still be committed? Its errors are the commit's.
+using CommitCheck = std::function<Status(const StoredVersion& newest)>;
+
 class Committer {
  public:
   // `table`: the branch's own store. `read`: the version that the transaction was made for; null: there is no table.
@@ -41,6 +45,7 @@ class Committer {
   void AddWritten(std::vector<std::string> paths);
   // Which rows a delete or update takes (rebase.h).
   void SetTaken(TakenRows taken) { taken_ = std::move(taken); }
+  void SetCheck(CommitCheck check) { check_ = std::move(check); }
 
   // Its read_version is set here, and its uuid where it has none. kRetry: others were first, and what they did asks for the work to be done
   // again; kConflict: or leaves no sense in it. Then, and after any other error, nothing of it is in the table, except
@@ -62,6 +67,7 @@ class Committer {
   const std::shared_ptr<const StoredVersion> read_;
   const CommitOptions options_;
   std::optional<TakenRows> taken_;
+  CommitCheck check_;
   std::vector<std::string> written_;   // not durable yet
   std::vector<ListedVersion> listed_;  // as of the last look
   std::map<uint64_t, wire::Transaction> theirs_;

@@ -1,0 +1,132 @@
+"""Rows merged into a table by their keys: ``merge_insert`` of :class:`pilum.LanceDataset`, by pylance's names.
+
+    >>> ds.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+    {'num_inserted_rows': 3, 'num_updated_rows': 7, 'num_deleted_rows': 0}
+"""
+
+from datetime import timedelta
+from typing import Any, Dict, Iterable, List, Optional, Union
+
+import pyarrow as pa
+
+from . import _pilum
+from .errors import UnsupportedError
+from .store import _params
+from .update import _VERSIONS
+
+
+_KEY, _KEY_PLACE = b"lance-schema:unenforced-primary-key", b"lance-schema:unenforced-primary-key:position"
+
+
+class MergeInsertBuilder:
+    """What is done with rows that match, with those that are new, and with the table's others. Each method gives the
+    builder again; ``execute`` does it. Nothing is done before."""
+
+    def __init__(self, dataset, on: List[str]):
+        self._dataset = dataset
+        self._options: Dict[str, Any] = {"on": on}
+        self._params = None
+
+    def _set(self, **options) -> "MergeInsertBuilder":
+        self._options.update(options)
+        return self
+
+    def when_matched_update_all(self, condition: Optional[str] = None) -> "MergeInsertBuilder":
+        """The table's row gets the values of the new one in all columns that the new rows have; with ``condition``, SQL over
+        ``source.x`` and ``target.x``, only where it is true."""
+        return self._set(matched="update", update_if=condition)
+
+    def when_matched_delete(self) -> "MergeInsertBuilder":
+        """The table's row is deleted."""
+        return self._set(matched="delete", update_if=None)
+
+    def when_matched_fail(self) -> "MergeInsertBuilder":
+        """Where any row matches, nothing is done: an error."""
+        return self._set(matched="fail", update_if=None)
+
+    def when_not_matched_insert_all(self) -> "MergeInsertBuilder":
+        """Rows that match none of the table's are inserted; columns that they lack are NULL."""
+        return self._set(insert=True)
+
+    def when_not_matched_by_source_delete(self, expr: Optional[str] = None) -> "MergeInsertBuilder":
+        """The table's rows that match none of the new ones are deleted; with ``expr``, only those for which it is true."""
+        from .expressions import where  # which takes time to load
+
+        text, self._params = where(expr)
+        return self._set(delete_others=True, delete_if=text)
+
+    def conflict_retries(self, max_retries: int) -> "MergeInsertBuilder":
+        """How often it is done again because others were first; 10 when not said."""
+        return self._set(max_redo=max_retries)
+
+    def retry_timeout(self, timeout: timedelta) -> "MergeInsertBuilder":
+        """It is not begun again after so long; 30 s when not said."""
+        return self._set(redo_seconds=timeout.total_seconds())
+
+    def use_index(self, use_index: bool) -> "MergeInsertBuilder":
+        """Accepted: the key columns are read, no index is."""
+        return self
+
+    def skip_auto_cleanup(self, skip: bool = True) -> "MergeInsertBuilder":
+        """Accepted: a merge cleans nothing up."""
+        return self
+
+    def data_storage_version(self, version: str) -> "MergeInsertBuilder":
+        """Of the new files: "2.0", "2.1" or "2.2"; the table's own when not said."""
+        return self._set(data_version=_VERSIONS.get(version, version))
+
+    def write_mode(self, mode: str) -> "MergeInsertBuilder":
+        """"auto" and "rewrite_rows" are the same: updated rows move to new fragments, whole."""
+        if mode not in ("auto", "rewrite_rows", "rewrite_columns"):
+            raise ValueError(f"write_mode is 'auto', 'rewrite_rows' or 'rewrite_columns', not {mode!r}")
+        if mode == "rewrite_columns":
+            raise UnsupportedError("write_mode 'rewrite_columns' is not supported by Pilum yet; 'auto' gives the same rows")
+        return self
+
+    def target_bases(self, bases: List[str]) -> "MergeInsertBuilder":
+        raise UnsupportedError("target_bases is not supported by Pilum yet; new files lie in the table's own folder")
+
+    def target_all_bases(self, include_primary: bool = True) -> "MergeInsertBuilder":
+        raise UnsupportedError("target_all_bases is not supported by Pilum yet; new files lie in the table's own folder")
+
+    def explain_plan(self, schema: Optional[pa.Schema] = None, verbose: bool = False) -> str:
+        raise UnsupportedError("Pilum makes no plan of a merge: the key columns of the table are read and looked up among the keys of the rows")
+
+    analyze_plan = explain_plan
+
+    def execute(self, data_obj, *, schema: Optional[pa.Schema] = None, sync: bool = True) -> Dict[str, int]:
+        """Does it with rows of any kind that :func:`pilum.write_dataset` takes; a stream is read once. The dataset becomes the
+        new version. Two merges that insert the same new key at once never both do: the second does with it what it does with
+        rows that match."""
+        from .write import as_reader  # which needs LanceDataset
+
+        rows_schema, batches = as_reader(data_obj, schema)
+        options = {**self._options, "sync": sync, "rows_in_memory": isinstance(batches, pa.Table)}
+        dataset = self._dataset
+        version, inserted, updated, deleted = _pilum.table_merge(
+            dataset._table, rows_schema, batches, options, _params(self._params)
+        )
+        dataset._move(version)
+        return {"num_inserted_rows": inserted, "num_updated_rows": updated, "num_deleted_rows": deleted}
+
+
+class Merges:
+    """Mixed into LanceDataset."""
+
+    def merge_insert(self, on: Optional[Union[str, Iterable[str]]] = None) -> MergeInsertBuilder:
+        """A merge of rows by these key columns (without: the primary key that the schema declares), to be said in full by
+        the builder's methods and done by its ``execute``."""
+        names = [on] if isinstance(on, str) else list(on or [])
+        known = {name.lower() for name in self.schema.names}
+        for name in names:
+            if name.lower() not in known:
+                raise ValueError(f"Merge insert key column '{name}' does not exist in schema; the table has {', '.join(self.schema.names)}")
+        if not names and not any(_KEY in (field.metadata or {}) or _KEY_PLACE in (field.metadata or {}) for field in self.schema):
+            raise ValueError(
+                "A merge insert operation requires join keys: specify `on` columns explicitly or configure a primary key "
+                "in the dataset schema"
+            )
+        return MergeInsertBuilder(self, names)
+
+
+__all__ = ["MergeInsertBuilder"]
