@@ -53,7 +53,10 @@ class Checker {
  public:
   Checker(const Op& t, const StoredVersion* read, const std::shared_ptr<ObjectStore>& store,
           const StoreOptions& storage, bool open_files, ReadContext& ctx)
-      : known_(KnownFields(t, read)), files_(store, BasesOf(t, read), storage), open_files_(open_files), ctx_(ctx) {
+      : known_(KnownFields(t, read)),
+        files_(store, read ? read->version() : 0, BasesOf(t, read), storage),
+        open_files_(open_files),
+        ctx_(ctx) {
     if (!read) return;
     for (const auto& f : read->manifest.fragments()) {
       for (const auto& file : f.files()) there_.insert(PathOf(file));
