@@ -11,6 +11,7 @@
 #include <arrow/api.h>
 
 #include "pilum/change/columns.h"
+#include "pilum/change/compact_table.h"
 #include "pilum/change/delete_rows.h"
 #include "pilum/change/restore.h"
 #include "pilum/change/write_table.h"
@@ -34,10 +35,11 @@ inline WriteTableOptions TwentyRowsAFile(WriteMode mode) {
   return out;
 }
 
-// Column a of the newest version, and how many columns there are; -1: there is no table.
+// Column a of the newest version, and how many columns and fragments there are; -1: there is no table.
 struct TableState {
   std::vector<int64_t> rows;
   int columns = -1;
+  size_t fragments = 0;
   bool operator==(const TableState&) const = default;
 };
 
@@ -45,6 +47,7 @@ inline Result<TableState> LookAt(const Table& table) {
   ReadContext ctx;
   TableState out;
   out.columns = table.schema()->num_fields();
+  out.fragments = table.manifest().fragments.size();
   PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
   const std::vector<FieldPath> a = {FieldPath{{std::string("a")}}};
   for (const auto& unit : snapshot->units()) {
@@ -116,13 +119,17 @@ inline std::vector<std::pair<std::string, TableChange>> TableChanges() {
     return OnTable(
         [predicate](auto table, ReadContext& ctx) { return DeleteRows(table, predicate, {}, ctx).status(); });
   };
+  const auto compact = [](WritableTable table, ReadContext& ctx) {
+    return CompactTable(table, {.target_rows_per_fragment = 30}, {}, ctx).status();
+  };
   return {{"append", Write(WriteMode::kAppend, 100, 150)},
           {"overwrite", Write(WriteMode::kOverwrite, 100, 150)},
           {"delete", del("a % 7 = 3")},
           {"delete whole fragments", del("a < 45")},
           {"restore", OnTable(restore)},
           {"drop a column", OnTable(drop)},
-          {"add a column", OnTable(add)}};
+          {"add a column", OnTable(add)},
+          {"compact", OnTable(compact)}};
 }
 
 }  // namespace pilum::testing

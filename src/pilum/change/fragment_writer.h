@@ -44,6 +44,10 @@ class FragmentWriter {
   // Ends the fragment: the next batch begins another.
   Status EndFragment();
   Result<NewFragments> Finish();
+  // Those that are complete, so far.
+  const google::protobuf::RepeatedPtrField<wire::DataFragment>& ended() const { return out_.fragments; }
+  // Of the file that is open, without what is still buffered.
+  uint64_t file_bytes() const { return file_ ? file_->bytes_written() : 0; }
   // Removes what was written: nothing will name it.
   void Abandon();
 

@@ -21,6 +21,7 @@ void BindCommits(nanobind::module_& m);      // transactions, rows that are not 
 void BindCleanup(nanobind::module_& m);      // table_cleanup
 void BindUpdates(nanobind::module_& m);      // its rows in place
 void BindMerges(nanobind::module_& m);       // rows into it by their keys
+void BindCompaction(nanobind::module_& m);   // compaction
 void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
 void BindExpressions(nanobind::module_& m);  // expression_sql
 

@@ -25,6 +25,7 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindCleanup(m);
   pilum::python::BindUpdates(m);
   pilum::python::BindMerges(m);
+  pilum::python::BindCompaction(m);
   pilum::python::BindSketches(m);
   pilum::python::BindExpressions(m);
 }

@@ -24,6 +24,7 @@ from .fragment_metadata import DataFile, FragmentMetadata, from_native
 from .indices import IndexLists
 from .merge import Merges
 from .operations import Transaction, from_wire
+from .optimize import Optimizes
 from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
@@ -47,7 +48,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Writes, Updates, Merges, Upkeep, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Writes, Updates, Merges, Upkeep, Optimizes, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters

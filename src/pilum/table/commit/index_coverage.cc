@@ -67,9 +67,12 @@ uint64_t NumberOf(const std::string& version) {
 
 }  // namespace
 
+bool HoldsAddresses(std::string_view details, int32_t version) {
+  return (details.ends_with("BTreeIndexDetails") && version > 0) || details.ends_with("ZoneMapIndexDetails") ||
+         details.ends_with("BloomFilterIndexDetails");
+}
 bool HoldsAddresses(const wire::IndexMetadata& index) {
-  return (IsOfType(index, "BTreeIndexDetails") && index.index_version() > 0) ||
-         IsOfType(index, "ZoneMapIndexDetails") || IsOfType(index, "BloomFilterIndexDetails");
+  return HoldsAddresses(index.index_details().type_url(), index.index_version());
 }
 
 void KeepRelevantIndices(const wire::Manifest& manifest, wire::IndexSection* indices) {

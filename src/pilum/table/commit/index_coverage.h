@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "pilum/table/commit/wire.h"
@@ -33,7 +34,8 @@ void ExtendCoverage(const std::set<uint64_t>& added, const std::set<uint64_t>& f
 Status MoveCoverage(const std::vector<RewrittenFragments>& groups, const wire::Transaction::Rewrite& op,
                     bool stable_row_ids, wire::IndexSection* indices);
 
-// Does the index hold row addresses, whatever the table's row ids are?
+// Does an index hold row addresses, whatever the table's row ids are? `details`: the type of its details, a URL.
+bool HoldsAddresses(std::string_view details, int32_t version);
 bool HoldsAddresses(const wire::IndexMetadata& index);
 
 }  // namespace pilum

@@ -75,11 +75,37 @@ void SetSegment(const std::vector<uint64_t>& ids, wire::U64Segment* out) {
   SetNumbers(ids, out->mutable_sorted_array());
 }
 
+// Where the next piece ends whose ids lie close together, ascending.
+size_t EndOfPiece(const std::vector<uint64_t>& ids, size_t begin) {
+  constexpr uint64_t kFar = 256;  // as bits of a bitmap these weigh as much as another segment
+  size_t end = begin + 1;
+  while (end < ids.size() && ids[end] > ids[end - 1] && ids[end] - ids[end - 1] < kFar) ++end;
+  return end;
+}
+
 }  // namespace
 
+// Long pieces are segments of their own; short ones beside each other are one together.
 std::string SerializeRowIds(const std::vector<uint64_t>& ids) {
+  constexpr size_t kLong = 16;  // ids that weigh as much as a segment
   wire::RowIdSequence out;
-  SetSegment(ids, out.add_segments());
+  size_t begin = 0;
+  const auto cut = [&](size_t end) {
+    if (end > begin)
+      SetSegment({ids.begin() + static_cast<ptrdiff_t>(begin), ids.begin() + static_cast<ptrdiff_t>(end)},
+                 out.add_segments());
+    begin = end;
+  };
+  for (size_t at = 0; at < ids.size();) {
+    const size_t end = EndOfPiece(ids, at);
+    if (end - at >= kLong) {
+      cut(at);
+      cut(end);
+    }
+    at = end;
+  }
+  cut(ids.size());
+  if (ids.empty()) SetSegment(ids, out.add_segments());
   return SerializeWire(out);
 }
 

@@ -42,6 +42,23 @@ TEST(RowIdBytes, TakesTheSmallestForm) {
   EXPECT_EQ(KindOf({3, 3}), Segment::kArray);
 }
 
+// Rows of several fragments put together: runs that lie far apart, or backwards.
+TEST(RowIdBytes, PiecesAreSegments) {
+  std::vector<uint64_t> ids;
+  for (const uint64_t begin : {uint64_t{1} << 40, uint64_t{0}, uint64_t{5000}}) {
+    for (uint64_t i = 0; i < 1000; ++i) ids.push_back(begin + i);
+  }
+  wire::RowIdSequence m;
+  ASSERT_TRUE(m.ParseFromString(SerializeRowIds(ids)));
+  EXPECT_EQ(m.segments_size(), 3);
+  EXPECT_LT(m.ByteSizeLong(), 100u);
+  ExpectBack(ids);
+  ids.insert(ids.begin() + 1000, {9, 4, 7000});  // too few to be segments each
+  ASSERT_TRUE(m.ParseFromString(SerializeRowIds(ids)));
+  EXPECT_EQ(m.segments_size(), 4);
+  ExpectBack(ids);
+}
+
 TEST(RowIdBytes, ComeBack) {
   ExpectBack({});
   ExpectBack({0});
