@@ -222,6 +222,9 @@ def test_steps(tmp_path):
     assert result.metrics == CompactionMetrics(2, 1, 2, 1)
     assert [f.physical_rows for f in result.new_fragments] == [40]
     assert pickle.loads(pickle.dumps(result)) == result == RewriteResult.from_json(result.json())
+    theirs = lance.optimize.RewriteResult.from_json(result.json())
+    assert [f.physical_rows for f in theirs.new_fragments] and theirs.metrics.fragments_removed == 2
+    assert RewriteResult.from_json(theirs.json()) == result
     lance.write_dataset(rows(80, 20), uri, mode="append")
     other = plan.tasks[1].execute(pilum.dataset(uri))  # goes back to the version that was planned for
     assert Compaction.commit(ds, [result]) == result.metrics

@@ -95,10 +95,10 @@ nb::dict Execute(nb::handle table, const std::vector<uint64_t>& fragments, const
     if (change.sync) PILUM_RETURN_NOT_OK(at.store->Sync(files));
     return result;
   });
-  Repeated<wire::DataFragment> fragments;
-  for (const std::string& message : done.new_fragments) fragments.Add()->ParseFromString(message);
+  Repeated<wire::DataFragment> added;
+  for (const std::string& message : done.new_fragments) added.Add()->ParseFromString(message);
   nb::dict out;
-  out["fragments"] = FragmentsToPython(fragments);
+  out["fragments"] = FragmentsToPython(added);
   out["metrics"] = ToPython(done.metrics);
   return out;
 }
