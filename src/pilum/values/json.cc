@@ -1,8 +1,10 @@
 #include "pilum/values/json.h"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 
+#include "pilum/base/bytes.h"
 #include "pilum/base/utf8.h"
 #include "pilum/values/text.h"
 
@@ -18,6 +20,20 @@ std::optional<uint32_t> HexDigits(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + 4, value, 16);
   if (error != std::errc() || end != text.data() + 4) return std::nullopt;
   return value;
+}
+
+// Where, from `at` on, the first byte is that a literal does not hold as it is: a quote, a backslash, a control character.
+// Eight bytes a step: the lowest bit found is exact, those above it may be borrowed.
+size_t PlainUntil(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x80 * kOnes;
+  const auto zero = [](uint64_t x) { return (x - kOnes) & ~x; };
+  for (; at + 8 <= text.size(); at += 8) {
+    const auto x = LoadLE<uint64_t>(text.data() + at);
+    const uint64_t found = (((x - 0x20 * kOnes) & ~x) | zero(x ^ '"' * kOnes) | zero(x ^ '\\' * kOnes)) & kHigh;
+    if (found != 0) return at + static_cast<size_t>(std::countr_zero(found)) / 8;
+  }
+  while (at < text.size() && static_cast<uint8_t>(text[at]) >= 0x20 && text[at] != '"' && text[at] != '\\') ++at;
+  return at;
 }
 
 }  // namespace
@@ -114,7 +130,7 @@ class JsonDoc::Parser {
 
   Status String() {
     const size_t begin = at_++;
-    for (; at_ < text_.size(); ++at_) {
+    for (; (at_ = PlainUntil(text_, at_)) < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '"') {
         Add(JsonKind::kString, begin, ++at_);
@@ -172,6 +188,10 @@ Status JsonDoc::Parse(std::string_view text) {
 }
 
 void JsonDoc::AppendCompact(uint32_t i, std::string* out) const {
+  if (node(i).kind != JsonKind::kArray && node(i).kind != JsonKind::kObject) {
+    *out += TextOf(i);
+    return;
+  }
   bool in_string = false;
   for (size_t at = nodes_[i].begin; at < nodes_[i].end; ++at) {
     const char c = text_[at];
@@ -271,8 +291,12 @@ std::optional<double> ParseDouble(std::string_view text) {
 void AppendJsonLiteral(std::string_view text, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out->push_back('"');
-  for (const char c : text) {
-    switch (c) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t plain = PlainUntil(text, at);
+    out->append(text, at, plain - at);
+    if (plain == text.size()) break;
+    at = plain;
+    switch (const char c = text[at]) {
       case '"': *out += "\\\""; break;
       case '\\': *out += "\\\\"; break;
       case '\b': *out += "\\b"; break;
@@ -281,13 +305,9 @@ void AppendJsonLiteral(std::string_view text, std::string* out) {
       case '\r': *out += "\\r"; break;
       case '\t': *out += "\\t"; break;
       default:
-        if (static_cast<uint8_t>(c) < 0x20) {
-          *out += "\\u00";
-          out->push_back(kHex[c >> 4]);
-          out->push_back(kHex[c & 15]);
-        } else {
-          out->push_back(c);
-        }
+        *out += "\\u00";
+        out->push_back(kHex[c >> 4]);
+        out->push_back(kHex[c & 15]);
     }
   }
   out->push_back('"');
@@ -305,23 +325,26 @@ void AppendJsonDouble(double value, std::string* out) {
   int exponent = 0;
   const size_t sign = s[e + 1] == '+' ? 2 : 1;
   std::from_chars(s.data() + e + sign, s.data() + s.size(), exponent);
-  std::string digits;
+  char digit[20];
+  size_t found = 0;
   for (const char c : s.substr(0, e)) {
     if (c == '-') out->push_back(c);
-    if (IsDigit(c)) digits.push_back(c);
+    if (IsDigit(c)) digit[found++] = c;
   }
+  const std::string_view digits(digit, found);
   const int point = exponent + 1;  // digits before it
-  const int count = static_cast<int>(digits.size());
+  const int count = static_cast<int>(found);
   if (point > 16 || point <= -5) {
     out->push_back(digits[0]);
-    if (count > 1) *out += "." + digits.substr(1);
+    if (count > 1) out->append(".").append(digits.substr(1));
     *out += fmt::format("e{}{}", exponent < 0 ? "-" : "+", std::abs(exponent));
   } else if (point <= 0) {
-    *out += "0." + std::string(static_cast<size_t>(-point), '0') + digits;
+    out->append("0.").append(static_cast<size_t>(-point), '0').append(digits);
   } else if (point >= count) {
-    *out += digits + std::string(static_cast<size_t>(point - count), '0') + ".0";
+    out->append(digits).append(static_cast<size_t>(point - count), '0').append(".0");
   } else {
-    *out += digits.substr(0, static_cast<size_t>(point)) + "." + digits.substr(static_cast<size_t>(point));
+    const auto whole = static_cast<size_t>(point);
+    out->append(digits.substr(0, whole)).append(".").append(digits.substr(whole));
   }
 }
 

@@ -82,6 +82,25 @@ TEST(Json, StringsAndNumbers) {
   EXPECT_EQ(doc.NumberOf(6), JsonNumber(0.0));
 }
 
+// Whatever lies at whatever place of an eight-byte step.
+TEST(Json, LiteralsEscapeEveryByteAtEveryPlace) {
+  for (int c = 0; c < 0x80; ++c) {
+    for (size_t at = 0; at < 19; ++at) {
+      for (const std::string around : {"a", "\"", "\x1f", "ü"}) {
+        std::string text;
+        for (size_t i = 0; i < 19; ++i)
+          text += i == at ? std::string(1, static_cast<char>(c)) : i % 5 == 4 ? around : "a";
+        std::string literal;
+        AppendJsonLiteral(text, &literal);
+        for (const char b : literal) ASSERT_GE(static_cast<uint8_t>(b), 0x20);
+        JsonDoc doc;
+        ASSERT_TRUE(doc.Parse(literal).ok()) << literal;
+        ASSERT_EQ(doc.StringOf(0), text) << literal;
+      }
+    }
+  }
+}
+
 TEST(Json, DoublesAsPylancePrintsThem) {
   const std::pair<double, const char*> cases[] = {{1, "1.0"},
                                                   {10.5, "10.5"},

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include <arrow/util/decimal.h>
 
@@ -67,7 +70,7 @@ class Decoder {
     const auto word = LoadBE<uint32_t>(bytes);
     const uint64_t count = word & kCountMask;
     switch (word & kKindMask) {
-      case kScalar: return Values(bytes.substr(4), 1, depth, nullptr);
+      case kScalar: return Values(bytes.substr(4), 1, depth, std::nullopt);
       case kArray: return Array(bytes.substr(4), count, depth);
       case kObject: return Object(bytes.substr(4), count, depth);
       default: return Bad("neither a scalar nor an array nor an object");
@@ -77,7 +80,7 @@ class Decoder {
  private:
   Status Array(std::string_view bytes, uint64_t count, size_t depth) {
     out_.push_back('[');
-    PILUM_RETURN_NOT_OK(Values(bytes, count, depth, nullptr));
+    PILUM_RETURN_NOT_OK(Values(bytes, count, depth, std::nullopt));
     out_.push_back(']');
     return Status::OK();
   }
@@ -85,24 +88,25 @@ class Decoder {
   // Entries of the keys, of the values, then all keys, then all values.
   Status Object(std::string_view bytes, uint64_t count, size_t depth) {
     if (count > bytes.size() / 8) return Bad("an object without its entries");
-    std::vector<std::string_view> keys(count);
+    const size_t first_key = keys_.size();
     uint64_t at = 8 * count;
     for (uint64_t i = 0; i < count; ++i) {
       const auto entry = LoadBE<uint32_t>(bytes.substr(4 * i));
       const uint64_t size = entry & kSizeMask;
       if ((entry & kTypeMask) != kString) return Bad("a key that is no string");
       if (size > bytes.size() - at) return Bad("a key that ends behind its object");
-      keys[i] = bytes.substr(at, size);
+      keys_.push_back(bytes.substr(at, size));
       at += size;
     }
     out_.push_back('{');
-    PILUM_RETURN_NOT_OK(Values(bytes.substr(4 * count), count, depth, &keys, at - 4 * count));
+    PILUM_RETURN_NOT_OK(Values(bytes.substr(4 * count), count, depth, first_key, at - 4 * count));
+    keys_.resize(first_key);
     out_.push_back('}');
     return Status::OK();
   }
 
-  // `bytes` begin with the entries; the values lie one after another at `at`, by default behind them.
-  Status Values(std::string_view bytes, uint64_t count, size_t depth, const std::vector<std::string_view>* keys,
+  // `bytes` begin with the entries; the values lie one after another at `at`, by default behind them. `first_key`: among keys_.
+  Status Values(std::string_view bytes, uint64_t count, size_t depth, std::optional<size_t> first_key,
                 uint64_t at = 0) {
     if (count > bytes.size() / 4) return Bad("a container without its entries");
     if (at == 0) at = 4 * count;
@@ -111,8 +115,8 @@ class Decoder {
       const uint64_t size = entry & kSizeMask;
       if (size > bytes.size() - at) return Bad("a value that ends behind its container");
       if (i > 0) out_.push_back(',');
-      if (keys) {
-        PILUM_RETURN_NOT_OK(String((*keys)[i]));
+      if (first_key) {
+        PILUM_RETURN_NOT_OK(String(keys_[*first_key + i]));
         out_.push_back(':');
       }
       PILUM_RETURN_NOT_OK(Value(entry & kTypeMask, bytes.substr(at, size), depth));
@@ -152,7 +156,11 @@ class Decoder {
       case kUInt: {
         const auto bits = WholeBits(bytes, type == kInt);
         if (!bits) return Bad(fmt::format("a whole number of {} bytes", bytes.size()));
-        out_ += type == kInt ? fmt::format("{}", static_cast<int64_t>(*bits)) : fmt::format("{}", *bits);
+        char digits[24];
+        char* const end = digits + sizeof digits;
+        const auto printed =
+            type == kInt ? std::to_chars(digits, end, static_cast<int64_t>(*bits)) : std::to_chars(digits, end, *bits);
+        out_.append(digits, printed.ptr);
         return Status::OK();
       }
       case kFloat:
@@ -176,6 +184,7 @@ class Decoder {
   }
 
   std::string& out_;
+  std::vector<std::string_view> keys_;  // of the objects that are open
 };
 
 void AppendBE(std::string* out, uint64_t bits, size_t size) {
