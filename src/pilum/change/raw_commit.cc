@@ -42,7 +42,7 @@ Result<Committed> Commit(const std::shared_ptr<ObjectStore>& store, std::shared_
   how.stable_row_ids = options.stable_row_ids;
   how.data_version = DataVersionOf(t);
   Committer committer(store, std::move(read), how);
-  committer.AddWritten(std::move(*brought));
+  if (options.check_files) committer.AddWritten(std::move(*brought));
   return CommitAndClean(&committer, t, store, table, ctx);
 }
 
