@@ -19,6 +19,18 @@ std::string PercentDecode(std::string_view s) {
   return out;
 }
 
+std::string PercentEncode(std::string_view s) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : s) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+    const auto byte = static_cast<unsigned char>(c);
+    out += plain ? std::string(1, c) : std::string{'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return out;
+}
+
 Result<std::vector<ObjectInfo>> ReadOnlyStore::List(const std::string& prefix) const {
   ReadContext ctx;
   return List(prefix, ctx);

@@ -7,5 +7,6 @@
 namespace pilum {
 
 std::string PercentDecode(std::string_view text);  // what is no %XX stays
+std::string PercentEncode(std::string_view text);  // all but letters, digits, '-', '.' and '_'
 
 }  // namespace pilum

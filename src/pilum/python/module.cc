@@ -26,6 +26,7 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindUpdates(m);
   pilum::python::BindMerges(m);
   pilum::python::BindCompaction(m);
+  pilum::python::BindBranches(m);
   pilum::python::BindSketches(m);
   pilum::python::BindExpressions(m);
 }

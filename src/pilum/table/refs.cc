@@ -102,13 +102,14 @@ Result<std::map<std::string, Ref>> ListRefs(const ReadOnlyStore& root, std::stri
   return out;
 }
 
+bool IsRefLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+         c == '_' || (c & 0x80) != 0;
+}
+
 bool IsRefName(std::string_view name) {
-  const auto known = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-           c == '_' || (c & 0x80) != 0;
-  };
   return !name.empty() && name.front() != '.' && name.find("..") == name.npos && !name.ends_with(".lock") &&
-         std::all_of(name.begin(), name.end(), known) && IsUtf8(name);
+         std::all_of(name.begin(), name.end(), IsRefLetter) && IsUtf8(name);
 }
 
 }  // namespace
@@ -129,11 +130,32 @@ Result<std::optional<TableTag>> FindTag(const ReadOnlyStore& root, const std::st
   return tag.status();
 }
 
+Result<std::optional<TableBranch>> FindBranch(const ReadOnlyStore& root, const std::string& name, ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(CheckBranchName(name));
+  auto branch = ReadBranch(root, BranchRefPath(name), ctx);
+  if (branch.ok()) return std::optional(std::move(*branch));
+  if (KindOf(branch.status()) == ErrorKind::kNotFound) return std::optional<TableBranch>();
+  return branch.status();
+}
+
+std::string BranchRefPath(const std::string& name) {
+  return std::string(kBranches) + PercentEncode(name) + std::string(kSuffix);
+}
+
 Status CheckBranchName(const std::string& name) {
+  const auto refuse = [&](const char* why) { return UsageError("'{}' cannot be the name of a branch: {}", name, why); };
+  if (name == "main") return refuse("\"main\" is reserved for the default branch");
+  if (name.find("..") != name.npos || name.find('\\') != name.npos) return refuse("it has '..' or '\\' in it");
+  if (name.ends_with(".lock")) return refuse("it ends with '.lock'");
+  if (!IsUtf8(name)) return refuse("it is not UTF-8");
   std::string_view rest = name;
   while (true) {
     const size_t slash = rest.find('/');
-    if (!IsRefName(rest.substr(0, slash))) return UsageError("'{}' cannot be the name of a branch", name);
+    const std::string_view segment = rest.substr(0, slash);
+    if (segment.empty() || segment == ".") return refuse("it is empty, or a part between '/' is");
+    if (!std::all_of(segment.begin(), segment.end(), IsRefLetter)) {
+      return refuse("only letters, digits, '.', '-', '_' and '/' are allowed");
+    }
     if (slash == rest.npos) return Status::OK();
     rest = rest.substr(slash + 1);
   }

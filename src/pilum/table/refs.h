@@ -37,6 +37,9 @@ Result<std::map<std::string, TableBranch>> ListBranches(const ReadOnlyStore& roo
 // nullopt: there is none of that name.
 Result<std::optional<TableTag>> FindTag(const ReadOnlyStore& root, const std::string& name, ReadContext& ctx);
 
+Result<std::optional<TableBranch>> FindBranch(const ReadOnlyStore& root, const std::string& name, ReadContext& ctx);
+std::string BranchRefPath(const std::string& name);  // "_refs/branches/feat%2Fx.json"
+
 // kUsage says what is wrong with the name of a branch (it becomes a path).
 Status CheckBranchName(const std::string& name);
 std::string BranchFolder(const std::string& name);  // "tree/dev", below the root

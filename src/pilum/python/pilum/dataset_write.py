@@ -114,20 +114,13 @@ class Writes:
 class TagWrites:
     """Mixed into Tags, which holds the dataset as ``_dataset``."""
 
-    def _at(self, reference):
-        if reference is None:
-            return self._dataset._table
-        if isinstance(reference, int):
-            reference = (self._dataset._table.branch or None, reference)
-        return self._dataset._opened(reference)
-
     def create(self, tag: str, reference=None) -> None:
         """Names a version: a number, another tag, ``(branch, number or None)``; this one when left out."""
-        _pilum.table_tag(self._at(reference), "create", tag)
+        _pilum.table_tag(self._dataset._at(reference), "create", tag)
 
     def update(self, tag: str, reference=None) -> None:
         """The tag names another version now."""
-        _pilum.table_tag(self._at(reference), "update", tag)
+        _pilum.table_tag(self._dataset._at(reference), "update", tag)
 
     def delete(self, tag: str) -> None:
         _pilum.table_tag(self._dataset._table, "delete", tag)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from . import _pilum
 from .blob import BlobReads
 from .commits import Commits
+from .dataset_clone import Clones
 from .dataset_write import Writes
 from .errors import CorruptError, UsageError
 from .file import _storage, _verify
@@ -48,7 +49,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Writes, Updates, Merges, Upkeep, Optimizes, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Clones, Writes, Updates, Merges, Upkeep, Optimizes, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
@@ -186,7 +187,7 @@ class LanceDataset(Commits, Writes, Updates, Merges, Upkeep, Optimizes, Rows, Bl
 
     @property
     def branches(self) -> Branches:
-        return Branches(self._table)
+        return Branches(self)
 
     @property
     def stats(self) -> LanceStats:
@@ -342,6 +343,6 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 
 refuse_writes(
-    LanceDataset, "add_bases", "create_branch", "create_index",
-    "create_scalar_index", "deep_clone", "drop_index", "merge", "migrate_manifest_paths_v2", "shallow_clone",
+    LanceDataset, "add_bases", "create_index",
+    "create_scalar_index", "drop_index", "merge",
 )  # fmt: skip

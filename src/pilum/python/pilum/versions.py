@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Tuple
 
+from .dataset_clone import BranchWrites
 from .dataset_write import TagWrites
 from .errors import NotFound, UnsupportedError, UsageError
 
@@ -106,11 +107,11 @@ class Tags(TagWrites):
         return found["version"]
 
 
-class Branches:
+class Branches(BranchWrites):
     """Histories beside the main one."""
 
-    def __init__(self, table):
-        self._table = table
+    def __init__(self, dataset):
+        self._dataset, self._table = dataset, dataset._table
 
     def list(self) -> Dict[str, Dict[str, Any]]:
         return self._table.branches()
@@ -120,9 +121,6 @@ class Branches:
         if order not in (None, "asc", "desc"):
             raise UsageError(f"order is 'asc' or 'desc', not {order!r}")
         return sorted(self.list().items(), key=lambda item: item[1]["parent_version"], reverse=order != "asc")
-
-
-refuse_writes(Branches, "create", "delete", "replace_metadata")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ Status Dispatch(const wire::Transaction& t, const StoredVersion* restored, Apply
     case Op::kProject: return ApplyProject(t.project(), next);
     case Op::kUpdateConfig: return ApplyUpdateConfig(t.update_config(), next);
     case Op::kDataReplacement: return ApplyDataReplacement(t.data_replacement(), next);
+    case Op::kClone: return ApplyClone(t.clone(), next);
     case Op::kUpdateBases: return ApplyUpdateBases(t.update_bases(), next);
     default: return Unsupported("an operation of kind {} cannot be committed by this Pilum", OperationName(t));
   }

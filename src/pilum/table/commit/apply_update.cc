@@ -12,12 +12,6 @@ namespace {
 
 constexpr int kRewriteRows = 0;
 
-Result<std::string> BytesAt(const wire::ExternalFile& file, const Applying& next) {
-  PILUM_ASSIGN_OR_RETURN(auto source, next.table->OpenSource(file.path(), *next.ctx));
-  PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({file.offset(), file.size()}, *next.ctx));
-  return bytes->ToString();
-}
-
 Result<std::string> RowIdsOf(const wire::DataFragment& f, const Applying& next) {
   if (f.has_inline_row_ids()) return f.inline_row_ids();
   if (f.has_external_row_ids()) return BytesAt(f.external_row_ids(), next);
@@ -77,6 +71,12 @@ Result<std::vector<std::vector<uint64_t>>> MovedIds(const WireFragments& fragmen
 }
 
 }  // namespace
+
+Result<std::string> BytesAt(const wire::ExternalFile& file, const Applying& next) {
+  PILUM_ASSIGN_OR_RETURN(auto source, next.table->OpenSource(file.path(), *next.ctx));
+  PILUM_ASSIGN_OR_RETURN(auto bytes, source->ReadRange({file.offset(), file.size()}, *next.ctx));
+  return bytes->ToString();
+}
 
 Status ApplyUpdate(const wire::Transaction::Update& op, Applying* next) {
   std::set<uint64_t> touched(op.removed_fragment_ids().begin(), op.removed_fragment_ids().end());

@@ -39,7 +39,8 @@ struct Applying {
   void RemoveFragments(const std::set<uint64_t>& ids);
 };
 
-// Each is one operation. (apply_rows.cc, apply_update.cc, apply_schema.cc, apply_settings.cc)
+// Each is one operation. (apply_rows.cc, apply_update.cc, apply_schema.cc, apply_settings.cc,
+// apply_clone.cc)
 Status ApplyAppend(const wire::Transaction::Append& op, Applying* next);
 Status ApplyDelete(const wire::Transaction::Delete& op, Applying* next);
 Status ApplyOverwrite(const wire::Transaction::Overwrite& op, Applying* next);
@@ -51,9 +52,13 @@ Status ApplyProject(const wire::Transaction::Project& op, Applying* next);
 void ApplyFieldMetadata(const wire::Transaction::UpdateMap& update, wire::Field* field);
 Status ApplyUpdateConfig(const wire::Transaction::UpdateConfig& op, Applying* next);
 Status ApplyUpdateBases(const wire::Transaction::UpdateBases& op, Applying* next);
+Status ApplyClone(const wire::Transaction::Clone& op, Applying* next);
 Status ApplyCreateIndex(const wire::Transaction::CreateIndex& op, Applying* next);
 Status ApplyReserveFragments(const wire::Transaction::ReserveFragments& op, Applying* next);
 void ApplyRestore(const StoredVersion& restored, Applying* next);
+
+// A sequence in a file of its own.
+Result<std::string> BytesAt(const wire::ExternalFile& file, const Applying& next);
 
 std::set<int32_t> FieldIdsOf(const WireFields& fields);
 // Data files of which no field is left: all left the schema or went to other files.

@@ -29,20 +29,6 @@ void BackOff(int attempt, Clock::duration one_attempt, const ReadContext& ctx) {
   }
 }
 
-void StampNow(wire::Manifest* m) {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-  m->mutable_timestamp()->set_seconds(ns / 1000000000);
-  m->mutable_timestamp()->set_nanos(static_cast<int32_t>(ns % 1000000000));
-}
-
-void SignAsWriter(wire::Manifest* m) {
-  auto* writer = m->mutable_writer_version();
-  writer->Clear();
-  writer->set_library("pilum");
-  writer->set_version(PILUM_VERSION);
-}
-
 std::string TransactionName(const wire::Transaction& t) { return fmt::format("{}-{}.txn", t.read_version(), t.uuid()); }
 
 // In the words that callers of pylance look for.
@@ -159,6 +145,7 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
       PILUM_RETURN_NOT_OK(AsConflict(newest->version(), Rebase(input, table_.get(), &t, &written_, ctx)));
     }
   }
+  if (t.has_clone()) return UsageError("a clone is committed as the first version of another table");
   std::shared_ptr<const StoredVersion> restored;
   if (t.has_restore()) {
     PILUM_ASSIGN_OR_RETURN(auto found, FindVersion(*table_, t.restore().version(), ctx));
@@ -172,8 +159,7 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
   auto applied = ApplyTransaction(newest.get(), restored.get(), t, how, *table_, ctx);
   if (!applied.ok()) return AsConflict(newest ? newest->version() : 0, applied.status());
   NextVersion next = std::move(*applied);
-  StampNow(&next.manifest);
-  SignAsWriter(&next.manifest);
+  SignManifest(&next.manifest);
   next.manifest.set_transaction_file(TransactionName(t));
   const std::string bytes = SerializeWire(t);
   PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, bytes, &next.manifest));

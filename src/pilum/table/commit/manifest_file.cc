@@ -1,5 +1,7 @@
 #include "pilum/table/commit/manifest_file.h"
 
+#include <chrono>
+
 #include "pilum/base/bytes.h"
 
 namespace pilum {
@@ -17,6 +19,17 @@ Result<uint64_t> AddSection(const std::string& bytes, std::string* out) {
 }
 
 }  // namespace
+
+void SignManifest(wire::Manifest* m) {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+  m->mutable_timestamp()->set_seconds(ns / 1000000000);
+  m->mutable_timestamp()->set_nanos(static_cast<int32_t>(ns % 1000000000));
+  auto* writer = m->mutable_writer_version();
+  writer->Clear();
+  writer->set_library("pilum");
+  writer->set_version(PILUM_VERSION);
+}
 
 Result<std::string> SerializeManifestFile(const wire::IndexSection& indices, const std::string& transaction,
                                           wire::Manifest* manifest) {

@@ -1,0 +1,50 @@
+#include "pilum/table/commit/commit_clone.h"
+
+#include "pilum/table/commit/apply.h"
+#include "pilum/table/commit/manifest_file.h"
+#include "pilum/table/commit/names.h"
+
+namespace pilum {
+namespace {
+
+Status Put(const std::shared_ptr<ObjectStore>& target, const std::string& path, const std::string& bytes) {
+  PILUM_ASSIGN_OR_RETURN(auto sink, target->CreateUnsynced(path));
+  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
+  return sink->Close();
+}
+
+Status Exists(const ObjectStore& target) { return UsageError("Dataset already exists: {}", target.uri()); }
+
+}  // namespace
+
+Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const ReadOnlyStore& source_store,
+                              const StoredVersion& source, wire::Transaction clone, std::vector<std::string> written,
+                              bool sync, ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(CheckWritable(source));
+  PILUM_ASSIGN_OR_RETURN(const ListedVersions listed, ListVersions(*target, ctx));
+  if (!listed.attached.empty()) return Exists(*target);
+  clone.set_read_version(source.version());
+  clone.set_uuid(RandomUuid());
+  ApplyOptions how;
+  how.version = source.version();
+  PILUM_ASSIGN_OR_RETURN(NextVersion next, ApplyTransaction(&source, nullptr, clone, how, source_store, ctx));
+  const std::string transaction = SerializeWire(clone);
+  const std::string name = fmt::format("{}-{}.txn", clone.read_version(), clone.uuid());
+  SignManifest(&next.manifest);
+  next.manifest.set_transaction_file(name);
+  PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, transaction, &next.manifest));
+  PILUM_RETURN_NOT_OK(Put(target, "_transactions/" + name, transaction));
+  written.push_back("_transactions/" + name);
+  if (sync) PILUM_RETURN_NOT_OK(target->Sync(written));
+  const ListedVersion made{{next.manifest.version(), ManifestScheme::kV2}, file.size()};
+  PILUM_ASSIGN_OR_RETURN(
+      const bool put, sync ? target->PutIfAbsent(made.path(), file) : target->PutIfAbsentUnsynced(made.path(), file));
+  if (!put) {
+    (void)target->Remove("_transactions/" + name);
+    return Exists(*target);
+  }
+  (void)Put(target, "_versions/latest_version_hint.json", fmt::format("{{\"version\":{}}}", made.name.version));
+  return Committed{made.name.version, made};
+}
+
+}  // namespace pilum
