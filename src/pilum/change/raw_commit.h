@@ -10,9 +10,9 @@
 namespace pilum {
 
 struct RawCommitOptions {
-  int max_retries = 20;   // attempts after the first, each on a newer version
-  bool detached = false;  // beside the history, found by its number alone; may follow on a detached one
-  bool sync = true;       // durable before it is acknowledged, with all files that it brings
+  int max_retries = 20;     // attempts after the first, each on a newer version
+  bool detached = false;    // beside the history, found by its number alone; may follow on a detached one
+  bool sync = true;         // durable before it is acknowledged, with all files that it brings
   bool check_files = true;  // false: what it brings is neither looked for nor synced
   // Of new tables alone:
   bool v1_names = false;
