@@ -13,7 +13,9 @@
 #include "pilum/change/columns.h"
 #include "pilum/change/compact_table.h"
 #include "pilum/change/delete_rows.h"
+#include "pilum/change/merge_rows.h"
 #include "pilum/change/restore.h"
+#include "pilum/change/update_rows.h"
 #include "pilum/change/write_table.h"
 
 namespace pilum::testing {
@@ -122,10 +124,30 @@ inline std::vector<std::pair<std::string, TableChange>> TableChanges() {
   const auto compact = [](WritableTable table, ReadContext& ctx) {
     return CompactTable(table, {.target_rows_per_fragment = 30}, {}, ctx).status();
   };
+  const auto update = [](auto table, ReadContext& ctx) {
+    return UpdateRows(table, {{"a", "a + 1000"}}, "a % 3 = 1", {}, ctx).status();
+  };
+  // Rows 45 to 80 again, of which 60 and more are new; `held`: bytes that stay in memory.
+  const auto merge = [](bool insert, uint64_t held) {
+    return OnTable([=](auto table, ReadContext& ctx) {
+      MergeOptions how;
+      how.on = {"a"};
+      how.matched = WhenMatched::kUpdate;
+      how.insert = insert;
+      how.delete_others = true;
+      how.delete_if = "a < 10";
+      how.held_bytes = held;
+      return MergeRows(table, *Numbers(45, 80), how, ctx).status();
+    });
+  };
   return {{"append", Write(WriteMode::kAppend, 100, 150)},
           {"overwrite", Write(WriteMode::kOverwrite, 100, 150)},
           {"delete", del("a % 7 = 3")},
           {"delete whole fragments", del("a < 45")},
+          {"update", OnTable(update)},
+          {"upsert", merge(true, 1 << 20)},
+          {"upsert of rows put aside", merge(true, 0)},
+          {"update by rows put aside", merge(false, 0)},
           {"restore", OnTable(restore)},
           {"drop a column", OnTable(drop)},
           {"add a column", OnTable(add)},

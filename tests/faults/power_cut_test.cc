@@ -2,6 +2,7 @@
 // whole; a cut at any call leaves the state before or after.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 
@@ -20,7 +21,12 @@ class ForgetfulStore final : public ObjectStore {
     for (const std::string& path : unsynced_) EXPECT_TRUE(inner_->Remove(path).ok());
     unsynced_.clear();
   }
-  size_t unsynced() const { return unsynced_.size(); }
+  // Without data files: one that a version names and that is forgotten is missed soon enough, and one that was put aside
+  // for a while stays where the power is cut before it is removed.
+  size_t unsynced() const {
+    return static_cast<size_t>(std::count_if(unsynced_.begin(), unsynced_.end(),
+                                             [](const std::string& path) { return !path.starts_with("data/"); }));
+  }
 
   const std::string& uri() const override { return inner_->uri(); }
   Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {

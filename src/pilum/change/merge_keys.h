@@ -10,6 +10,7 @@
 #include <arrow/type_fwd.h>
 
 #include "pilum/base/status.h"
+#include "pilum/change/number_table.h"
 #include "pilum/query/select/group_table.h"
 
 namespace pilum {
@@ -35,7 +36,10 @@ class MergeKeys {
   Status Find(const arrow::ArrayVector& columns, int64_t rows, std::vector<uint32_t>* keys) const;
 
  private:
+  void AddRow(uint32_t key, bool fresh);
+
   GroupTable table_;
+  NumberTable numbers_;  // instead, where the key is one column of whole numbers
   std::vector<uint32_t> key_of_row_;
   std::vector<uint32_t> first_row_;  // by key
   std::unordered_map<uint32_t, std::vector<uint32_t>>

@@ -75,7 +75,7 @@ class Merge {
     PILUM_ASSIGN_OR_RETURN(files_, WriterOptionsOf(base, options_.data_version));
     MergeSource::Options how;
     how.files = files_;
-    if (options_.rows_in_memory) how.held_bytes = UINT64_MAX;
+    how.held_bytes = options_.held_bytes;
     PILUM_ASSIGN_OR_RETURN(source_, MergeSource::Collect(base.store, base.stored->read->schema, on_, rows, how, ctx_));
     fields_met_ = FieldsMet(base);
     return Status::OK();

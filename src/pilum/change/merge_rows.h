@@ -23,8 +23,8 @@ struct MergeOptions : ChangeOptions {
   bool delete_others = false;  // rows of the table that match none of these
   std::string delete_if;       // of those: only where this predicate over the table's columns is TRUE
   Params delete_params;
-  std::string data_version;     // of new files; empty: the table's
-  bool rows_in_memory = false;  // what the reader gives is in memory anyway: none of it is put aside on disk
+  std::string data_version;                  // of new files; empty: the table's
+  uint64_t held_bytes = uint64_t{64} << 20;  // of rows that stay in memory; beyond them all are put aside on disk
 };
 
 struct MergedRows {
@@ -38,7 +38,7 @@ struct MergedRows {
 // second updates it (or does what else it does with what matches).
 // kUsage where the rows do not fit, a key column is not there, two of them match one row of the table, a row matches and
 // may not (kFail), or nothing would be done by these options.
-// Memory: the keys of `rows`, 64 MiB of them, and one file's pages.
+// Memory: the keys of `rows`, held_bytes of them, and one file's pages.
 Result<MergedRows> MergeRows(WritableTable table, arrow::RecordBatchReader& rows, const MergeOptions& options,
                              ReadContext& ctx);
 

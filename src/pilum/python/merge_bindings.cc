@@ -32,7 +32,8 @@ MergeOptions ReadMergeOptions(const nb::dict& options, nb::handle delete_params)
   out.delete_if = Option<std::string>(options, "delete_if", "");
   out.delete_params = ParamsFromPython(delete_params);
   out.data_version = Option<std::string>(options, "data_version", "");
-  out.rows_in_memory = Option(options, "rows_in_memory", false);
+  // What is in memory anyway stays there.
+  if (Option(options, "rows_in_memory", false)) out.held_bytes = UINT64_MAX;
   return out;
 }
 
