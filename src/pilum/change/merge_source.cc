@@ -187,6 +187,9 @@ Status MergeSource::Take(const std::vector<std::string>& columns, std::span<cons
   }
   std::vector<FieldPath> paths;
   for (const auto& name : columns) paths.push_back({{name}});
+  // Verified, they are copied and not mapped: all of a large file would count as memory in the end.
+  ReadContext copies = ctx;
+  copies.verify = Verify::kAll;
   // Runs of rows that lie in one file.
   for (size_t at = 0; at < rows.size();) {
     const auto after = std::upper_bound(first_.begin(), first_.end(), rows[at]);
@@ -196,7 +199,7 @@ Status MergeSource::Take(const std::vector<std::string>& columns, std::span<cons
       const uint32_t row = rows[at + inside.size()];
       if (row < first_[file] || row >= first_[file + 1]) break;
     }
-    TakeStream stream(*files_[file], paths, inside, kPieceBytes, ctx);
+    TakeStream stream(*files_[file], paths, inside, kPieceBytes, copies);
     for (;;) {
       PILUM_RETURN_NOT_OK(ctx.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, stream.Next());
