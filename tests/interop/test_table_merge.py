@@ -230,6 +230,19 @@ def test_new_keys_are_inserted_once(tmp_path, stable):
     both(uri)
 
 
+@pytest.mark.parametrize("stable", [False, True])
+def test_uncommitted(tmp_path, stable):
+    theirs, ours = twins(make(tmp_path, stable))
+    ds = pilum.dataset(ours)
+    transaction, counts = ds.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute_uncommitted(SOURCE)
+    assert counts == {"num_inserted_rows": 5, "num_updated_rows": 4, "num_deleted_rows": 0}
+    assert (ds.version, pilum.dataset(ours).version) == (3, 3)
+    pilum.LanceDataset.commit(ds, transaction)
+    lance.dataset(theirs).merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(SOURCE)
+    check_same(theirs, ours, ordered=False, addresses=False)
+    both(ours)
+
+
 def test_threads_upsert_the_same_keys(tmp_path):
     uri = str(tmp_path / "t.lance")
     pilum.write_dataset(rows([]), uri)

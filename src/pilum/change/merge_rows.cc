@@ -12,6 +12,7 @@
 #include "pilum/change/merge_source.h"
 #include "pilum/change/merge_write.h"
 #include "pilum/change/moved_rows.h"
+#include "pilum/table/commit/names.h"
 
 namespace pilum {
 namespace {
@@ -82,23 +83,35 @@ class Merge {
   }
 
   Result<Committed> Run(const ChangeBase& base, MergedRows* out) {
-    if (FieldsMet(base) != fields_met_) {
-      return MakeError(ErrorKind::kConflict, "others changed columns that the rows to merge have; merge them again");
-    }
-    PILUM_ASSIGN_OR_RETURN(const MergePlan plan, PlanMerge(*base.table, *source_, on_, options_, ctx_));
-    PILUM_ASSIGN_OR_RETURN(const MergeFragments rows, WriteMerge(base, *source_, plan, files_, ctx_));
-    *out = {0, plan.inserts.size(), plan.updates.size(), plan.deleted};
-    std::vector<std::string> written = rows.added.written;
-    auto committed = Commit(base, plan, rows.added, &written);
+    PILUM_ASSIGN_OR_RETURN(Made made, Make(base, out));
+    InsertedKeysCheck check(base, on_, source_->keys(), made.plan);
+    CommitCheck look;
+    if (options_.insert) look = [&](const StoredVersion& newest) { return check.Check(newest, ctx_); };
+    auto committed =
+        CommitChange(base, std::move(made.transaction), made.written, made.plan.taken, options_, ctx_, look);
     if (committed.ok() || !Lost(committed.status())) {
       // A version may have it, or has.
-      if (rows.of_source) source_->HandOver();
+      if (made.of_source) source_->HandOver();
       return committed;
     }
-    if (rows.of_source)
-      written.erase(written.begin(), written.begin() + static_cast<std::ptrdiff_t>(rows.added.written.size()));
-    RemoveWritten(base.store.get(), written);
+    // The source's own files are needed for the next time.
+    RemoveWritten(base.store.get(),
+                  {made.written.begin() + static_cast<std::ptrdiff_t>(made.of_source), made.written.end()});
     return committed;
+  }
+
+  Result<StagedMerge> Stage(const ChangeBase& base) {
+    StagedMerge out;
+    PILUM_ASSIGN_OR_RETURN(Made made, Make(base, &out.rows));
+    if (options_.sync) PILUM_RETURN_NOT_OK(base.store->Sync(made.written));
+    if (made.of_source) source_->HandOver();
+    out.transaction = std::move(made.transaction);
+    out.transaction.set_read_version(base.stored->version());
+    out.transaction.set_uuid(RandomUuid());
+    for (const auto& [key, value] : options_.properties) {
+      (*out.transaction.mutable_transaction_properties())[key] = value;
+    }
+    return out;
   }
 
  private:
@@ -118,21 +131,35 @@ class Merge {
     return out;
   }
 
-  Result<Committed> Commit(const ChangeBase& base, const MergePlan& plan, const NewFragments& added,
-                           std::vector<std::string>* written) {
+  struct Made {
+    MergePlan plan;
+    wire::Transaction transaction;
+    std::vector<std::string> written;
+    size_t of_source = 0;  // so many of them, from the first on, are the source's own
+  };
+
+  // All but the commit.
+  Result<Made> Make(const ChangeBase& base, MergedRows* out) {
+    if (FieldsMet(base) != fields_met_) {
+      return MakeError(ErrorKind::kConflict, "others changed columns that the rows to merge have; merge them again");
+    }
+    Made made;
+    PILUM_ASSIGN_OR_RETURN(made.plan, PlanMerge(*base.table, *source_, on_, options_, ctx_));
+    const MergePlan& plan = made.plan;
+    PILUM_ASSIGN_OR_RETURN(const MergeFragments rows, WriteMerge(base, *source_, plan, files_, ctx_));
+    *out = {0, plan.inserts.size(), plan.updates.size(), plan.deleted};
+    made.written = rows.added.written;
+    if (rows.of_source) made.of_source = made.written.size();
     PILUM_ASSIGN_OR_RETURN(const TakenAway taken, TakeAway(base, plan.taken, ctx_));
-    written->insert(written->end(), taken.written.begin(), taken.written.end());
+    made.written.insert(made.written.end(), taken.written.begin(), taken.written.end());
     std::vector<int32_t> fields;
     for (const auto& f : base.stored->manifest.fields()) fields.push_back(f.id());
-    wire::Transaction t = MovedRows(taken, added, fields);
+    made.transaction = MovedRows(taken, rows.added, fields);
     const auto key = FieldsOf(base, on_);
     if (key == PrimaryKeyOf(base.stored->manifest)) {
-      PILUM_RETURN_NOT_OK(SetInsertedKeys(key, on_, *source_, plan, ctx_, t.mutable_update()));
+      PILUM_RETURN_NOT_OK(SetInsertedKeys(key, on_, *source_, plan, ctx_, made.transaction.mutable_update()));
     }
-    InsertedKeysCheck check(base, on_, source_->keys(), plan);
-    CommitCheck look;
-    if (options_.insert) look = [&](const StoredVersion& newest) { return check.Check(newest, ctx_); };
-    return CommitChange(base, std::move(t), *written, plan.taken, options_, ctx_, look);
+    return made;
   }
 
   const MergeOptions& options_;
@@ -143,13 +170,16 @@ class Merge {
   std::string fields_met_;  // when the rows were made to fit them
 };
 
+Status CheckDoesSomething(const MergeOptions& options) {
+  if (options.matched != WhenMatched::kKeep || options.insert || options.delete_others) return Status::OK();
+  return UsageError("The merge insert job is not configured to change the data in any way");
+}
+
 }  // namespace
 
 Result<MergedRows> MergeRows(WritableTable table, arrow::RecordBatchReader& rows, const MergeOptions& options,
                              ReadContext& ctx) {
-  if (options.matched == WhenMatched::kKeep && !options.insert && !options.delete_others) {
-    return UsageError("The merge insert job is not configured to change the data in any way");
-  }
+  PILUM_RETURN_NOT_OK(CheckDoesSomething(options));
   Merge merge(options, ctx);
   PILUM_ASSIGN_OR_RETURN(const ChangeBase first, BeginChange(table, ctx));
   PILUM_RETURN_NOT_OK(merge.Collect(first, rows));
@@ -159,6 +189,15 @@ Result<MergedRows> MergeRows(WritableTable table, arrow::RecordBatchReader& rows
                          }));
   out.version = committed.version;
   return out;
+}
+
+Result<StagedMerge> StageMerge(const WritableTable& table, arrow::RecordBatchReader& rows, const MergeOptions& options,
+                               ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(CheckDoesSomething(options));
+  Merge merge(options, ctx);
+  PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
+  PILUM_RETURN_NOT_OK(merge.Collect(base, rows));
+  return merge.Stage(base);
 }
 
 }  // namespace pilum

@@ -42,4 +42,13 @@ struct MergedRows {
 Result<MergedRows> MergeRows(WritableTable table, arrow::RecordBatchReader& rows, const MergeOptions& options,
                              ReadContext& ctx);
 
+// Files that no version names yet, and the transaction that would put them into the table (raw_commit.h); rows.version is 0.
+struct StagedMerge {
+  wire::Transaction transaction;
+  MergedRows rows;
+};
+// As MergeRows, without the commit: nothing is done again.
+Result<StagedMerge> StageMerge(const WritableTable& table, arrow::RecordBatchReader& rows, const MergeOptions& options,
+                               ReadContext& ctx);
+
 }  // namespace pilum

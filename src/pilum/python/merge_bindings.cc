@@ -9,6 +9,7 @@
 #include "pilum/change/merge_rows.h"
 #include "pilum/python/convert.h"
 #include "pilum/python/table_writes.h"
+#include "pilum/python/transaction_convert.h"
 
 namespace nb = nanobind;
 
@@ -47,10 +48,22 @@ std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> Merge(nb::handle table, nb::h
   return {done.version, done.inserted, done.updated, done.deleted};
 }
 
+// The transaction that was not committed, and how many rows it inserts, updates, deletes.
+std::tuple<nb::dict, uint64_t, uint64_t, uint64_t> Stage(nb::handle table, nb::handle schema, nb::handle batches,
+                                                         const nb::dict& options, nb::handle delete_params) {
+  const MergeOptions how = ReadMergeOptions(options, delete_params);
+  const WritableTable base = Writable(table);
+  auto reader = ReaderFromPython(schema, batches);
+  const StagedMerge done = RunChange([&](ReadContext& ctx) { return StageMerge(base, *reader, how, ctx); });
+  return {TransactionToPython(done.transaction), done.rows.inserted, done.rows.updated, done.rows.deleted};
+}
+
 }  // namespace
 
 void BindMerges(nb::module_& m) {
   m.def("table_merge", &Merge, nb::arg("table"), nb::arg("schema").none(), nb::arg("batches"), nb::arg("options"),
+        nb::arg("delete_params").none() = nb::none());
+  m.def("table_stage_merge", &Stage, nb::arg("table"), nb::arg("schema").none(), nb::arg("batches"), nb::arg("options"),
         nb::arg("delete_params").none() = nb::none());
 }
 

@@ -180,6 +180,13 @@ def table_update(
     options: Dict[str, Any] = ...,
     params: Any = None,
 ) -> Tuple[int, int]: ...
+def table_stage_merge(
+    table: Table,
+    schema: Any,
+    batches: Any,
+    options: Dict[str, Any],
+    delete_params: Any = None,
+) -> Tuple[Dict[str, Any], int, int, int]: ...
 def table_merge(
     table: Table,
     schema: Any,

@@ -15,6 +15,7 @@ from .store import _params
 from .update import _VERSIONS
 
 
+_COUNTS = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
 _KEY, _KEY_PLACE = b"lance-schema:unenforced-primary-key", b"lance-schema:unenforced-primary-key:position"
 
 
@@ -98,16 +99,24 @@ class MergeInsertBuilder:
         """Does it with rows of any kind that :func:`pilum.write_dataset` takes; a stream is read once. The dataset becomes the
         new version. Two merges that insert the same new key at once never both do: the second does with it what it does with
         rows that match."""
+        version, *counts = self._run(_pilum.table_merge, data_obj, schema, sync)
+        self._dataset._move(version)
+        return dict(zip(_COUNTS, counts))
+
+    def execute_uncommitted(self, data_obj, *, schema: Optional[pa.Schema] = None, sync: bool = True):
+        """``(transaction, counts)``: files are written and no version is made; ``LanceDataset.commit`` makes one of the
+        transaction. What others do meanwhile is not looked at before that, and it is not done again."""
+        from .operations import from_wire
+
+        transaction, *counts = self._run(_pilum.table_stage_merge, data_obj, schema, sync)
+        return from_wire(transaction), dict(zip(_COUNTS, counts))
+
+    def _run(self, native, data_obj, schema, sync: bool):
         from .write import as_reader  # which needs LanceDataset
 
         rows_schema, batches = as_reader(data_obj, schema)
         options = {**self._options, "sync": sync, "rows_in_memory": isinstance(batches, pa.Table)}
-        dataset = self._dataset
-        version, inserted, updated, deleted = _pilum.table_merge(
-            dataset._table, rows_schema, batches, options, _params(self._params)
-        )
-        dataset._move(version)
-        return {"num_inserted_rows": inserted, "num_updated_rows": updated, "num_deleted_rows": deleted}
+        return native(self._dataset._table, rows_schema, batches, options, _params(self._params))
 
 
 class Merges:
