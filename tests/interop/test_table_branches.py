@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from datetime import timedelta
 
 import lance
 import pilum
@@ -282,6 +283,30 @@ def test_detached_versions(uri, maker, writer):
     with pytest.raises(pilum.UsageError, match="detached"):
         pilum.LanceDataset.commit(pilum.dataset(uri, version=a.version), append, read_version=a.version)
     assert pilum.LanceDataset.commit(uri, append, read_version=1).version == 2
+
+
+def test_the_guard_of_detached_versions(uri):
+    lance.write_dataset(rows(), uri)
+    fragments = write_fragments(rows(50, 2), uri)
+    kept = pilum.LanceDataset.commit(uri, Ours.Append(fragments), read_version=1, detached=True).version
+    pilum.dataset(uri).guard_detached()
+    pilum.dataset(uri).guard_detached()
+    lance.write_dataset(rows(70, 3), uri, mode="overwrite")
+    for how in ({}, {"delete_unverified": True}):
+        with pytest.raises(OSError, match="cannot be read by this version"):
+            lance.dataset(uri).cleanup_old_versions(timedelta(0), **how)
+    for engine in (pilum, lance):
+        assert engine.dataset(uri, version=kept).count_rows() == 12
+        assert list(engine.dataset(uri).branches.list()) == ["detached-guard"]
+        with pytest.raises(Exception, match="flag|Flags"):
+            at(engine, uri, ("detached-guard", None))
+    engine.dataset(uri).delete("a = 70")  # all else goes on
+    assert same(uri) == [71, 72]
+    pilum.dataset(uri).branches.delete("detached-guard")
+    assert not os.path.exists(uri + "/tree/detached-guard")
+    lance.dataset(uri).cleanup_old_versions(timedelta(0))
+    with pytest.raises(Exception, match="Not found"):
+        lance.dataset(uri, version=kept).to_table()
 
 
 def test_names_of_manifests_are_migrated(uri):

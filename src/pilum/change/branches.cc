@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pilum/change/clone.h"
+#include "pilum/io/folder_store.h"
 #include "pilum/table/commit/commit_clone.h"
 #include "pilum/table/commit/names.h"
 #include "pilum/table/find_version.h"
@@ -55,11 +56,6 @@ Status NotThere(const WritableTable& table, const std::string& name) {
 
 Status AlreadyThere(const WritableTable& table, const std::string& name) {
   return UsageError("{}: Ref conflict error: branch {} already exists", table.table->uri(), name);
-}
-
-Result<std::shared_ptr<ObjectStore>> StoreOf(const WritableTable& table, const std::string& name) {
-  const std::string& root = table.main->uri();
-  return ObjectStore::Open((root.ends_with('/') ? root : root + "/") + BranchFolder(name), table.table->options());
 }
 
 // The one version in a branch's folder, if it is what CreateBranch would put there: somebody's creation did not end.
@@ -161,7 +157,10 @@ Result<bool> RemoveFolder(const WritableTable& table, const std::string& name,
 
 }  // namespace
 
-Result<Committed> CreateBranch(const WritableTable& at, const std::string& name, bool sync, ReadContext& ctx) {
+namespace {
+
+Result<Committed> MakeBranch(const WritableTable& at, const std::string& name, bool sync, uint64_t also_flags,
+                             ReadContext& ctx) {
   PILUM_RETURN_NOT_OK(CheckNewName(name));
   PILUM_ASSIGN_OR_RETURN(const auto there, FindBranch(*at.main, name, ctx));
   if (there) return AlreadyThere(at, name);
@@ -171,14 +170,27 @@ Result<Committed> CreateBranch(const WritableTable& at, const std::string& name,
   auto* op = t.mutable_clone();
   DescribeSource(*at.table, /*shallow=*/true, op);
   op->set_branch_name(name);
-  PILUM_ASSIGN_OR_RETURN(auto store, StoreOf(at, name));
+  const auto store = FolderOf(at.main, BranchFolder(name));
   PILUM_ASSIGN_OR_RETURN(auto made, Unfinished(*store, *op, ctx));
   if (!made) {
-    PILUM_ASSIGN_OR_RETURN(made, CommitClone(store, *base.store, *base.stored, t, {}, sync, ctx));
+    PILUM_ASSIGN_OR_RETURN(made, CommitClone(store, *base.store, *base.stored, t, {}, sync, ctx, also_flags));
   }
   PILUM_ASSIGN_OR_RETURN(const bool put, at.main->PutIfAbsent(BranchRefPath(name), ToJson(branch)));
   if (!put) return AlreadyThere(at, name);
   return *made;
+}
+
+constexpr uint64_t kUnknownFlag = uint64_t{1} << 40;
+
+}  // namespace
+
+Result<Committed> CreateBranch(const WritableTable& at, const std::string& name, bool sync, ReadContext& ctx) {
+  return MakeBranch(at, name, sync, 0, ctx);
+}
+
+Status GuardDetached(const WritableTable& at, bool sync, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(const auto there, FindBranch(*at.main, kGuardBranch, ctx));
+  return there ? Status::OK() : MakeBranch(at, kGuardBranch, sync, kUnknownFlag, ctx).status();
 }
 
 Status DeleteBranch(const WritableTable& table, const std::string& name, ReadContext& ctx) {

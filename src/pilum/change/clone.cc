@@ -14,12 +14,9 @@ std::string AbsoluteUri(std::string uri) {
   return uri.find("://") != uri.npos ? uri : std::filesystem::absolute(uri).lexically_normal().string();
 }
 
-Result<std::shared_ptr<ObjectStore>> OpenTarget(const std::string& target, const StoreOptions& storage,
-                                                ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(target, storage));
-  PILUM_ASSIGN_OR_RETURN(const ListedVersions listed, ListVersions(*store, ctx));
-  if (listed.attached.empty()) return store;
-  return UsageError("Dataset already exists: {}", target);
+Status CheckEmpty(const ObjectStore& target, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(const ListedVersions listed, ListVersions(target, ctx));
+  return listed.attached.empty() ? Status::OK() : UsageError("Dataset already exists: {}", target.uri());
 }
 
 }  // namespace
@@ -33,28 +30,39 @@ void DescribeSource(const Table& source, bool shallow, wire::Transaction::Clone*
 
 Result<Committed> ShallowClone(const WritableTable& source, const std::string& target, const StoreOptions& storage,
                                bool sync, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto store, OpenTarget(target, storage, ctx));
-  PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(source, ctx));
-  wire::Transaction t;
-  DescribeSource(*source.table, /*shallow=*/true, t.mutable_clone());
-  return CommitClone(store, *base.store, *base.stored, std::move(t), {}, sync, ctx);
+  PILUM_ASSIGN_OR_RETURN(const auto store, ObjectStore::Open(target, storage));
+  return ShallowClone(source, store, sync, ctx);
 }
 
 Result<Committed> DeepClone(const WritableTable& source, const std::string& target, const StoreOptions& storage,
                             bool sync, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto store, OpenTarget(target, storage, ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto store, ObjectStore::Open(target, storage));
+  return DeepClone(source, store, sync, ctx);
+}
+
+Result<Committed> ShallowClone(const WritableTable& source, const std::shared_ptr<ObjectStore>& target, bool sync,
+                               ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(CheckEmpty(*target, ctx));
+  PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(source, ctx));
+  wire::Transaction t;
+  DescribeSource(*source.table, /*shallow=*/true, t.mutable_clone());
+  return CommitClone(target, *base.store, *base.stored, std::move(t), {}, sync, ctx);
+}
+
+Result<Committed> DeepClone(const WritableTable& source, const std::shared_ptr<ObjectStore>& target, bool sync,
+                            ReadContext& ctx) {
+  PILUM_RETURN_NOT_OK(CheckEmpty(*target, ctx));
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(source, ctx));
   wire::Transaction t;
   DescribeSource(*source.table, /*shallow=*/false, t.mutable_clone());
   std::vector<std::string> written;
-  const Status copied = CopyFiles(*base.table, *base.stored, store, &written, ctx);
+  const Status copied = CopyFiles(*base.table, *base.stored, target, &written, ctx);
   if (!copied.ok()) {
-    RemoveWritten(store.get(), written);
-    return WithContext(target, copied);
+    RemoveWritten(target.get(), written);
+    return WithContext(target->uri(), copied);
   }
-  auto made = CommitClone(store, *base.store, *base.stored, std::move(t), written, sync, ctx);
-  if (!made.ok() && KindOf(made.status()) == ErrorKind::kUsage) RemoveWritten(store.get(), written);
-  return made;
+  // Where the store failed the manifest may be there: the files stay, and clean-up tells.
+  return CommitClone(target, *base.store, *base.stored, std::move(t), std::move(written), sync, ctx);
 }
 
 }  // namespace pilum

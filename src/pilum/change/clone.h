@@ -16,6 +16,12 @@ Result<Committed> ShallowClone(const WritableTable& source, const std::string& t
 Result<Committed> DeepClone(const WritableTable& source, const std::string& target, const StoreOptions& storage,
                             bool sync, ReadContext& ctx);
 
+// Both in a store that is open.
+Result<Committed> ShallowClone(const WritableTable& source, const std::shared_ptr<ObjectStore>& target, bool sync,
+                               ReadContext& ctx);
+Result<Committed> DeepClone(const WritableTable& source, const std::shared_ptr<ObjectStore>& target, bool sync,
+                            ReadContext& ctx);
+
 // Where a clone comes from: the path is absolute.
 void DescribeSource(const Table& source, bool shallow, wire::Transaction::Clone* out);
 

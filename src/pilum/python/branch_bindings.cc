@@ -21,6 +21,11 @@ uint64_t Create(nb::handle at, const std::string& name, bool sync) {
   return RunChange([&](ReadContext& ctx) { return CreateBranch(base, name, sync, ctx); }).version;
 }
 
+void Guard(nb::handle at, bool sync) {
+  const WritableTable base = Writable(at);
+  RunChange([&](ReadContext& ctx) { return Done(GuardDetached(base, sync, ctx)); });
+}
+
 void Delete(nb::handle table, const std::string& name) {
   const WritableTable base = Writable(table);
   RunChange([&](ReadContext& ctx) { return Done(DeleteBranch(base, name, ctx)); });
@@ -51,6 +56,7 @@ uint64_t Migrate(const std::string& uri, const StoreOptions& storage) {
 
 void BindBranches(nb::module_& m) {
   m.def("branch_create", &Create, nb::arg("at"), nb::arg("name"), nb::arg("sync") = true);
+  m.def("branch_guard", &Guard, nb::arg("at"), nb::arg("sync") = true);
   m.def("branch_delete", &Delete, nb::arg("table"), nb::arg("name"));
   m.def("branch_metadata", &SetMetadata, nb::arg("table"), nb::arg("name"), nb::arg("metadata"));
   m.def("table_clone", &Clone, nb::arg("source"), nb::arg("target"), nb::arg("shallow"),

@@ -87,8 +87,8 @@ class Commits:
             ``ConflictError`` as docs/formats/table.md, "Conflicts", has them.
         detached:
             The version is beside the history: no listing names it, only its number (``.version``) opens it, and what follows on
-            it is detached too. Clean-up by any engine keeps its manifest, but not the files that it alone names (see
-            :meth:`guard_detached`).
+            it is detached too. Clean-up by Pilum spares it; by pylance and LanceDB it keeps its manifest and loses the files that
+            it alone names, unless :meth:`guard_detached` was called.
         check_files:
             Files that the operation brings must be there, of the size that it says.
         enable_v2_manifest_paths, enable_stable_row_ids:

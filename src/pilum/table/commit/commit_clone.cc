@@ -19,7 +19,7 @@ Status Exists(const ObjectStore& target) { return UsageError("Dataset already ex
 
 Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const ReadOnlyStore& source_store,
                               const StoredVersion& source, wire::Transaction clone, std::vector<std::string> written,
-                              bool sync, ReadContext& ctx) {
+                              bool sync, ReadContext& ctx, uint64_t also_flags) {
   PILUM_RETURN_NOT_OK(CheckWritable(source));
   PILUM_ASSIGN_OR_RETURN(const ListedVersions listed, ListVersions(*target, ctx));
   if (!listed.attached.empty()) return Exists(*target);
@@ -31,6 +31,8 @@ Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const 
   const std::string transaction = SerializeWire(clone);
   const std::string name = fmt::format("{}-{}.txn", clone.read_version(), clone.uuid());
   SignManifest(&next.manifest);
+  next.manifest.set_reader_feature_flags(next.manifest.reader_feature_flags() | also_flags);
+  next.manifest.set_writer_feature_flags(next.manifest.writer_feature_flags() | also_flags);
   next.manifest.set_transaction_file(name);
   PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, transaction, &next.manifest));
   PILUM_RETURN_NOT_OK(Put(target, "_transactions/" + name, transaction));
