@@ -1,5 +1,6 @@
 """Branches, clones, detached versions and names of manifests: made by one engine, read and written on by the other."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import lance
 import pilum
 import pyarrow as pa
 import pytest
+from old_peers import Peer, Unavailable
 from pilum import LanceOperation as Ours
 from pilum.dataset_clone import migrate_manifest_paths_v2
 from pilum.fragment import write_fragments
@@ -337,3 +339,28 @@ def test_names_of_manifests_are_migrated(uri):
     with pytest.raises(pilum.CorruptError, match="under two names"):
         migrate_manifest_paths_v2(uri)
     assert os.path.exists(f"{versions}/4.manifest") and os.path.exists(f"{versions}/{new_name(4)}")
+
+
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable"])
+def test_pylance_7_reads_and_writes_them(tmp_path, stable):
+    try:
+        peer = Peer("7.1.0")
+    except Unavailable as e:
+        pytest.skip(str(e))
+    uri, clone, copy, arrow = (str(tmp_path / n) for n in ("t", "clone", "copy", "rows.arrow"))
+    fragments = write_fragments(rows(), uri, mode="create", max_rows_per_file=4, data_storage_version="2.1")
+    ds = pilum.LanceDataset.commit(uri, Ours.Overwrite(rows().schema, fragments), enable_stable_row_ids=stable)
+    ds.delete("a = 3")
+    ds.create_branch("dev").delete("a = 4")
+    ds.shallow_clone(clone)
+    ds.deep_clone(copy)
+    with contextlib.closing(peer):
+        for where, want in ((uri, 9), (uri + "/tree/dev", 8), (clone, 9), (copy, 9)):
+            newest = lambda: max(v["version"] for v in pilum.dataset(where).versions())  # noqa: E731
+            peer.ask(do="read_table", uri=where, version=newest(), arrow=arrow)
+            with pa.ipc.open_file(arrow) as f:
+                got = f.read_all()
+            assert got.num_rows == want and got.equals(pilum.dataset(where).to_table())
+            peer.ask(do="change_table", uri=where, append=arrow, delete="a = 7")
+            assert pilum.dataset(where).count_rows() == 2 * want - 2
+            assert same(where) == pilum.dataset(where).to_table()["a"].to_pylist()

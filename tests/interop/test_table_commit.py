@@ -24,6 +24,7 @@ def rows(first=0, count=10):
     })  # fmt: skip
 
 
+ENGINES = {"pilum": pilum, "lance": lance}
 VERSIONS = pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 STABLE = pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable"])
 
@@ -305,6 +306,64 @@ def test_row_ids_as_they_are_kept():
     for wrong in ([1, 1], [-1], [2**64], pa.array([1, None], pa.uint64())):
         with pytest.raises(ValueError):
             RowIdSequence(wrong)
+
+
+@VERSIONS
+@STABLE
+@pytest.mark.parametrize("writer", ["pilum", "lance"])
+@pytest.mark.parametrize("committer", ["pilum", "lance"])
+def test_rows_of_fragments_deleted_in_two_steps(uri, version, stable, writer, committer):
+    table_of(uri, version, stable)
+    fragments = ENGINES[writer].dataset(uri).get_fragments()
+    metadata = FragmentMetadata if committer == "pilum" else TheirFragment
+    updated, gone = [], []
+    for fragment, deleted in zip(fragments, (fragment.delete("a < 8 OR a = 9") for fragment in fragments)):
+        if deleted is None:
+            gone.append(fragment.fragment_id)
+        elif deleted != fragment.metadata:
+            updated.append(metadata.from_json(json.dumps(deleted.to_json())))
+    assert gone and len(gone) + len(updated) < len(fragments) + 1
+    engine = ENGINES[committer]
+    ds = engine.dataset(uri)
+    engine.LanceDataset.commit(ds, engine.LanceOperation.Delete(updated, gone, "a < 8 OR a = 9"), read_version=ds.version)
+    assert sorted(same_rows(uri)["a"].to_pylist()) == [8, 100, 102]
+    same_history(uri)
+
+
+def test_places_of_deleted_rows(uri):
+    lance.write_dataset(rows(), uri, max_rows_per_file=5)
+    ours, theirs = (engine.dataset(uri).get_fragments()[0] for engine in (pilum, lance))
+    for places in ([0, 3], [], [3, 3, 1], range(5), range(4)):
+        a, b = ours.delete_rows(places), theirs.delete_rows(places)
+        assert (a and (a.id, a.num_deletions, a.files[0].path)) == (b and (b.id, b.num_deletions, b.files[0].path))
+    assert ours.delete("a = 100") == ours.delete_rows([]) == ours.metadata and ours.delete("a >= 0") is None
+    with pytest.raises(pilum.UsageError, match="offset 30 is out of range"):
+        ours.delete_rows([0, 30])
+    with pytest.raises(pilum.QueryError):
+        ours.delete("nosuch = 1")
+    pilum.dataset(uri).delete("a = 0")
+    again = pilum.dataset(uri).get_fragments()[0]
+    before = os.listdir(uri + "/_deletions")
+    assert again.delete_rows([0]) == again.metadata and os.listdir(uri + "/_deletions") == before
+    assert again.delete_rows([1]).num_deletions == 2
+
+
+def test_a_lock_of_ones_own(uri):
+    import contextlib
+
+    seen = []
+
+    @contextlib.contextmanager
+    def lock(version):
+        seen.append(version)
+        yield
+        seen.append("released")
+
+    pilum.write_dataset(rows(), uri, commit_lock=lock)
+    pilum.LanceDataset.commit(uri, Ours.Append(write_fragments(rows(), uri)), read_version=1, commit_lock=lock)
+    assert seen == [1, "released", 2, "released"]
+    with pytest.raises(TypeError, match="commit_lock must be"):
+        pilum.write_dataset(rows(), uri, mode="append", commit_lock=7)
 
 
 def test_one_fragment_of_all_rows(uri):

@@ -168,6 +168,43 @@ def test_lance_tables_are_written_in_a_bucket(root, s3):
     assert theirs.version == ds.version == 6
 
 
+def test_branches_clones_and_raw_commits_in_a_bucket(root, s3, tmp_path):
+    from pilum import LanceOperation
+    from pilum.fragment import write_fragments
+
+    uri, far, near = f"{root}/b.lance", f"{root}/far.lance", str(tmp_path / "near.lance")
+    fragments = write_fragments(pa.table({"id": list(range(10))}), uri, mode="create", max_rows_per_file=4)
+    ds = pilum.LanceDataset.commit(uri, LanceOperation.Overwrite(pa.schema([("id", pa.int64())]), fragments))
+    ds.delete("id = 3")
+    ds.create_branch("dev/one").delete("id = 4")
+    with pytest.raises(pilum.UsageError, match="already exists"):
+        ds.create_branch("dev/one")
+    ds.shallow_clone(far)
+    ds.checkout_version(("dev/one", None)).deep_clone(near)
+    branch = pilum.dataset(uri, version=("dev/one", None))
+    missing = [renamed(f, "nope.lance") for f in write_fragments(pa.table({"id": [1]}), uri)]
+    with pytest.raises(pilum.NotFound, match="nope.lance"):
+        pilum.LanceDataset.commit(uri, LanceOperation.Append(missing), read_version=2)
+    assert sorted(branch.to_table()["id"].to_pylist()) == [0, 1, 2, 5, 6, 7, 8, 9] == sorted(pilum.dataset(near).to_table()["id"].to_pylist())
+    assert pilum.dataset(far).count_rows() == 9 and list(ds.branches.list()) == ["dev/one"]
+    lance = pytest.importorskip("lance")
+    options = {"allow_http": "true", "aws_endpoint": s3["AWS_ENDPOINT_URL"]} if "AWS_ENDPOINT_URL" in s3 else None
+    theirs = lance.dataset(uri, storage_options=options)
+    assert theirs.checkout_version(("dev/one", None)).count_rows() == 8
+    assert lance.dataset(far, storage_options=options).to_table()["id"].to_pylist() == pilum.dataset(far).to_table()["id"].to_pylist()
+    theirs.create_branch("theirs")
+    assert pilum.dataset(uri, version=("theirs", None)).count_rows() == 9
+    pilum.dataset(uri).branches.delete("dev/one")
+    assert list(pilum.dataset(uri).branches.list()) == ["theirs"]
+    with pytest.raises(pilum.NotFound):
+        pilum.dataset(uri, version=("dev/one", None))
+
+
+def renamed(fragment, path):
+    fragment.files[0].path = path
+    return fragment
+
+
 def test_storage_options_stand_for_the_environment(root, s3, monkeypatch):
     options = {"endpoint": s3["AWS_ENDPOINT_URL"], "access_key_id": s3["AWS_ACCESS_KEY_ID"], "secret_access_key": s3["AWS_SECRET_ACCESS_KEY"]}
     for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

@@ -8,12 +8,13 @@
 
 namespace pilum {
 
-Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx, const Params& params) {
+Result<TakenRows> FindRows(const Table& table, const std::string& predicate, ReadContext& ctx, const Params& params,
+                           const std::optional<std::vector<uint64_t>>& fragments) {
   if (table.schema()->GetFieldIndex("_rowaddr") >= 0) {
     return Unsupported("{}: it has a column named _rowaddr, which hides where its rows are; rename it first",
                        table.uri());
   }
-  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({.fragments = fragments}, ctx));
   const std::string sql =
       fmt::format("SELECT _rowaddr FROM t{}", predicate.empty() ? "" : fmt::format(" WHERE ({}\n)", predicate));
   PILUM_ASSIGN_OR_RETURN(BoundQuery query, BindQuery(sql, *snapshot, params));

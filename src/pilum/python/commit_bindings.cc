@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "pilum/change/raw_commit.h"
+#include "pilum/change/stage_delete.h"
 #include "pilum/change/write_table.h"
 #include "pilum/python/bindings.h"
 #include "pilum/python/convert.h"
@@ -67,6 +68,24 @@ nb::dict Stage(nb::handle table, const std::string& uri, nb::handle schema, nb::
     return base.table ? StageRows(base, *reader, how, ctx) : StageRows(uri, *reader, how, storage, ctx);
   });
   return TransactionToPython(staged.transaction);
+}
+
+nb::object ToPython(const std::optional<wire::DataFragment>& fragment) {
+  return fragment ? nb::object(FragmentToPython(*fragment)) : nb::object(nb::none());
+}
+
+// None: no row would be left.
+nb::object StageDeleteWhere(nb::handle table, uint64_t fragment, const std::string& predicate, nb::handle params) {
+  const Params values = ParamsFromPython(params);
+  const WritableTable base = Writable(table);
+  return ToPython(
+      RunChange([&](ReadContext& ctx) { return StageDelete(base, fragment, predicate, values, true, ctx); }));
+}
+
+nb::object StageDeleteRows(nb::handle table, uint64_t fragment, nb::handle rows) {
+  const std::vector<uint64_t> numbers = RowsFromPython(rows);
+  const WritableTable base = Writable(table);
+  return ToPython(RunChange([&](ReadContext& ctx) { return StageDelete(base, fragment, numbers, true, ctx); }));
 }
 
 // None: nothing on disk says what made the version.
@@ -131,6 +150,9 @@ void BindCommits(nb::module_& m) {
         nb::arg("options"), nb::arg("storage_options") = StoreOptions());
   m.def("table_stage", &Stage, nb::arg("table").none(), nb::arg("uri"), nb::arg("schema").none(), nb::arg("batches"),
         nb::arg("options"), nb::arg("storage_options") = StoreOptions());
+  m.def("fragment_delete", &StageDeleteWhere, nb::arg("table"), nb::arg("fragment"), nb::arg("predicate"),
+        nb::arg("params").none() = nb::none());
+  m.def("fragment_delete_rows", &StageDeleteRows, nb::arg("table"), nb::arg("fragment"), nb::arg("rows"));
   m.def("table_transaction", &ReadTransaction, nb::arg("table"));
   m.def("table_fragments", &Fragments, nb::arg("table"));
   m.def("describe_data_file", &DescribeDataFile, nb::arg("schema"), nb::arg("ids"), nb::arg("version"));

@@ -2,7 +2,6 @@
 commit (:meth:`LanceDataset.commit`) that puts them into the table."""
 
 import os
-from contextlib import nullcontext
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 import pyarrow as pa
@@ -10,9 +9,10 @@ import pyarrow as pa
 from . import _pilum
 from .errors import UsageError
 from .file import _storage
-from .fragment_metadata import FragmentMetadata
+from .fragment_metadata import FragmentMetadata, from_native
 from .operations import LanceOperation, Transaction, from_wire, is_known, to_wire
-from .write import as_reader, properties, refuse_unknown, staging_options
+from .store import _params
+from .write import as_reader, locked, properties, refuse_unknown, staging_options
 
 _DETACHED = 1 << 63
 
@@ -45,14 +45,6 @@ def _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_
         "sync": sync,
         "check_files": check_files,
     }
-
-
-def _locked(commit_lock, dataset):
-    if commit_lock is None:
-        return nullcontext()
-    if not callable(commit_lock):
-        raise TypeError(f"commit_lock must be a function, got {type(commit_lock)}")
-    return commit_lock(1 if dataset is None else dataset.latest_version + 1)
 
 
 class Commits:
@@ -89,6 +81,8 @@ class Commits:
             The version is beside the history: no listing names it, only its number (``.version``) opens it, and what follows on
             it is detached too. Clean-up by Pilum spares it; by pylance and LanceDB it keeps its manifest and loses the files that
             it alone names, unless :meth:`guard_detached` was called.
+        commit_lock:
+            A function that is given the number that the version will have and gives a context manager: the commit happens in it.
         check_files:
             Files that the operation brings must be there, of the size that it says.
         enable_v2_manifest_paths, enable_stable_row_ids:
@@ -113,7 +107,7 @@ class Commits:
         if not is_known(transaction.operation):
             raise ValueError(f"Unsupported operation: {transaction.kind}")
         options = _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files)
-        with _locked(commit_lock, base):
+        with locked(commit_lock, base, path, storage):
             version = _pilum.table_commit(table, path, to_wire(transaction), options, _storage(path, storage))
         return _opened(base, path, version, storage)
 
@@ -136,11 +130,31 @@ class Commits:
         base, table, path, storage = _target(dest, storage_options)
         options = _options(enable_v2_manifest_paths, detached, max_retries, None, sync, check_files)
         native = [to_wire(t) for t in transactions]
-        with _locked(commit_lock, base):
+        with locked(commit_lock, base, path, storage):
             version, merged = _pilum.table_commit_batch(table, path, native, options, _storage(path, storage))
         dataset = _opened(base, path, version, storage)
         made = dataset.read_transaction(version)
         return {"dataset": dataset, "merged": made or from_wire(merged)}
+
+
+class FragmentDeletes:
+    """Mixed into LanceFragment, which holds the dataset as ``_dataset``."""
+
+    def delete(self, predicate) -> Optional[FragmentMetadata]:
+        """Writes a deletion file and commits nothing: gives the fragment with it, for ``updated_fragments`` of a
+        ``LanceOperation.Delete``. None: no row would be left, and its id belongs into ``deleted_fragment_ids``."""
+        from .expressions import where  # which takes time to load
+
+        text, params = where(predicate)
+        return _fragment_or_none(_pilum.fragment_delete(self._dataset._table, self.fragment_id, text, _params(params)))
+
+    def delete_rows(self, offsets) -> Optional[FragmentMetadata]:
+        """The same of rows by their places in the fragment, deleted ones counted."""
+        return _fragment_or_none(_pilum.fragment_delete_rows(self._dataset._table, self.fragment_id, list(offsets)))
+
+
+def _fragment_or_none(found) -> Optional[FragmentMetadata]:
+    return None if found is None else from_native(found)
 
 
 def write_fragments(
@@ -184,4 +198,4 @@ def create_fragment(dataset_uri, data, fragment_id: Optional[int] = None, schema
     return fragments[0]
 
 
-__all__ = ["Commits", "create_fragment", "write_fragments"]
+__all__ = ["Commits", "FragmentDeletes", "create_fragment", "write_fragments"]

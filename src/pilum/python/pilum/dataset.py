@@ -10,6 +10,7 @@ _HOMES = {
     "operations": ("Index", "IndexFile", "LanceOperation", "Transaction"),
     "scanner": ("ColumnOrdering", "LanceScanner"),
     "table": ("LanceDataset",),
+    "write": ("LANCE_COMMIT_MESSAGE_KEY",),
     "versions": ("Branches", "DataStatistics", "DatasetBasePath", "FieldStatistics", "LanceStats", "Tags"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -2,6 +2,7 @@
 that one process writes files and another commits them."""
 
 import json
+import warnings
 from dataclasses import asdict, dataclass, field
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
@@ -9,6 +10,21 @@ import pyarrow as pa
 
 from . import _pilum
 from .errors import UnsupportedError, UsageError
+
+
+class _Path(str):
+    """pylance's ``path`` was a method once, and may still be called."""
+
+    def __call__(self) -> str:
+        _deprecated("DataFile.path() is deprecated, use DataFile.path instead")
+        return str(self)
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
+def _deprecated(words: str) -> None:
+    warnings.warn(words, DeprecationWarning, stacklevel=3)
 
 
 @dataclass
@@ -24,9 +40,11 @@ class DataFile:
     base_id: Optional[int] = None
 
     def __post_init__(self):
+        self.path = _Path(self.path)
         self.column_indices = list(self.column_indices or [])
 
     def field_ids(self) -> List[int]:
+        _deprecated("DataFile.field_ids is deprecated, use DataFile.fields instead")
         return self.fields
 
     @classmethod
@@ -187,6 +205,7 @@ class FragmentMetadata:
         return self.physical_rows - self.num_deletions
 
     def data_files(self) -> List[DataFile]:
+        _deprecated("FragmentMetadata.data_files is deprecated. Use .files instead.")
         return self.files
 
     def to_json(self) -> Dict[str, Any]:

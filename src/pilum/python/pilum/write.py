@@ -7,17 +7,18 @@ leaves that to the system).
 """
 
 import os
+from contextlib import nullcontext
 from typing import Any, Dict, Iterable, Optional
 
 import pyarrow as pa
 
 from . import _pilum
-from .errors import UnsupportedError
+from .errors import NotFound, UnsupportedError
 from .file import _storage
 
 _MODES = ("create", "append", "overwrite")
 _VERSIONS = {None: "", "stable": "2.2", "next": "2.3", "legacy": "0.1"}
-_MESSAGE = "__lance_commit_message"
+LANCE_COMMIT_MESSAGE_KEY = _MESSAGE = "__lance_commit_message"
 
 # Settings of pylance's that change how, never what.
 _TUNING = {"max_rows_per_group", "data_cache_bytes", "session", "blob_pack_file_size_threshold"}
@@ -28,6 +29,21 @@ def _refuse(given: Dict[str, Any]) -> None:
     for name, value in given.items():
         if name not in _TUNING and value is not None and value != _DEFAULTS.get(name):
             raise UnsupportedError(f"{name} is not supported by Pilum yet; leave it out")
+
+
+def locked(commit_lock, dataset, path: str, storage_options):
+    """The context that a commit happens in: ``commit_lock`` of the number that the version will have, if it is given."""
+    if commit_lock is None:
+        return nullcontext()
+    if not callable(commit_lock):
+        raise TypeError(f"commit_lock must be a function, got {type(commit_lock)}")
+    from .dataset import LanceDataset
+
+    try:
+        dataset = dataset or LanceDataset(path, storage_options=storage_options)
+        return commit_lock(dataset.latest_version + 1)
+    except NotFound:
+        return commit_lock(1)
 
 
 def refuse_unknown(given: Dict[str, Any], tuning) -> None:
@@ -140,6 +156,7 @@ def write_dataset(
     commit_message: Optional[str] = None,
     transaction_properties: Optional[Dict[str, str]] = None,
     sync: bool = True,
+    commit_lock=None,
     **others,
 ):
     """Writes rows and gives the new version, as a :class:`pilum.LanceDataset`.
@@ -161,6 +178,8 @@ def write_dataset(
         Of new tables, as in pylance.
     commit_message, transaction_properties:
         Kept with what made the version: ``read_transaction``.
+    commit_lock:
+        A function that is given the number that the version will have and gives a context manager: the write happens in it.
     sync:
         On disk before the call returns. Without it a power cut may take what was acknowledged.
 
@@ -187,9 +206,10 @@ def write_dataset(
         enable_stable_row_ids, auto_cleanup_options, properties(commit_message, transaction_properties), sync,
     )  # fmt: skip
     reader_schema, batches = as_reader(data_obj, schema)
-    version, _ = _pilum.table_write(
-        table, path, reader_schema, batches, options, _storage(path, storage_options)
-    )
+    with locked(commit_lock, base if table is not None else None, path, storage_options):
+        version, _ = _pilum.table_write(
+            table, path, reader_schema, batches, options, _storage(path, storage_options)
+        )
     if table is not None:
         return base.checkout_version(version)
     return LanceDataset(path, version, storage_options=storage_options)
