@@ -69,6 +69,24 @@ def test_types_are_kept(tmp_path, version):
     both(uri)
 
 
+def test_columns_in_other_forms(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    table = pa.table({"id": range(3), "j": pa.array(['{"a":1}', None, "[1]"], pa.json_()), "d": pa.array(["x", None, "y"]).dictionary_encode()})
+    lance.write_dataset(table, uri)
+    pilum.dataset(uri).update({"id": "id + 10"}, "id < 2")
+    pilum.dataset(uri).merge_insert("id").when_matched_update_all().execute(pa.table({"id": [10], "d": pa.array(["z"]).dictionary_encode()}))
+    with pytest.raises(UnsupportedError, match="column 'j' holds JSON"):
+        pilum.dataset(uri).update({"j": "'{}'"})
+    got = lance.dataset(uri).to_table().to_pydict()
+    assert got == {"id": [2, 11, 10], "j": ["[1]", None, '{"a":1}'], "d": ["y", None, "z"]}
+    both(uri)
+    blobs = str(tmp_path / "b.lance")
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
+    lance.write_dataset(pa.table({"id": [1], "b": [b"x"]}, schema=schema), blobs)
+    with pytest.raises(UnsupportedError, match="column 'b' holds blobs"):
+        pilum.dataset(blobs).update({"id": "2"})
+
+
 def test_types_of_values(tmp_path):
     uri = str(tmp_path / "t.lance")
     t = pa.table(
@@ -80,13 +98,26 @@ def test_types_of_values(tmp_path):
             "e": pa.array(["a", "b"]).dictionary_encode(),
             "b": pa.array([True, None]),
             "f": pa.array([1, 2], pa.float32()),
+            "v": pa.array([[1, 2], None], pa.list_(pa.float32(), 2)),
+            "l": pa.array([[1], []], pa.list_(pa.int16())),
+            "ll": pa.array([None, [[1]]], pa.large_list(pa.list_(pa.int64()))),
         }
     )
     lance.write_dataset(t, uri)
-    updates = {"d": "date '2024-02-29'", "t": "'2024-02-29 01:02:03'", "dec": "1.25", "e": "'c'", "b": "id = 1", "f": "1.5"}
+    updates = {"d": "date '2024-02-29'", "t": "'2024-02-29 01:02:03'", "dec": "1.25", "e": "'c'", "b": "id = 1", "f": "1.5", "v": "[3.0, 4.5]"}
     theirs, ours = twins(uri)
     assert pilum.dataset(ours).update(updates, "id = 1") == lance.dataset(theirs).update(updates, "id = 1")
     check_same(theirs, ours)
+    ds = pilum.dataset(ours)
+    ds.update({"l": "[id, 7, null]", "v": "[id, f]", "ll": "[[id], [], [1, 2]]"})
+    assert ds.to_table(["l", "v", "ll"]).to_pydict() == {
+        "l": [[2, 7, None], [1, 7, None]], "v": [[2.0, 2.0], [1.0, 1.5]], "ll": [[[2], [], [1, 2]], [[1], [], [1, 2]]],
+    }  # fmt: skip
+    ds.update({"l": "[]"}, "id = 2")
+    assert sorted(ds.to_table(["l"])["l"].to_pylist(), key=len) == [[], [1, 7, None]]
+    with pytest.raises(UsageError, match="a list of 3 items, where each has 2"):
+        ds.update({"v": "[1, 2, 3]"})
+    both(ours)
 
 
 def test_what_is_refused(tmp_path):

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/array/concatenate.h>
 #include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
 #include <arrow/record_batch.h>
@@ -13,8 +15,15 @@
 
 namespace pilum {
 
+// A value, or the items of a list that are written one by one: [a, b + 1].
+struct Node {
+  ValuePtr value;           // null: a list
+  std::vector<Node> items;  // of a list
+  std::shared_ptr<arrow::DataType> type;
+};
+
 struct Expressions::Bound {
-  std::vector<ValuePtr> values;  // one an assignment
+  std::vector<Node> values;  // one an assignment
 };
 
 namespace {
@@ -45,6 +54,88 @@ Result<std::shared_ptr<arrow::Array>> CastTo(const std::shared_ptr<arrow::Array>
   return arrow::compute::Cast(*plain, type, options);
 }
 
+bool IsList(const arrow::DataType& type) {
+  return type.id() == arrow::Type::LIST || type.id() == arrow::Type::LARGE_LIST ||
+         type.id() == arrow::Type::FIXED_SIZE_LIST;
+}
+
+// One list a row, of these items: one array an item, one slot a row.
+Result<std::shared_ptr<arrow::Array>> MakeLists(const arrow::ArrayVector& items,
+                                                const std::shared_ptr<arrow::DataType>& type, int64_t rows) {
+  const auto count = static_cast<int64_t>(items.size());
+  arrow::Int64Builder order;
+  arrow::Int32Builder offsets;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < count; ++i) PILUM_RETURN_NOT_OK(order.Append(i * rows + row));
+  }
+  std::shared_ptr<arrow::Array> values;
+  if (count == 0) {
+    PILUM_ASSIGN_OR_RETURN(values, arrow::MakeEmptyArray(type->field(0)->type()));
+  } else {
+    PILUM_ASSIGN_OR_RETURN(auto one_after_other, arrow::Concatenate(items));
+    PILUM_ASSIGN_OR_RETURN(auto indices, order.Finish());
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(one_after_other, indices));
+    values = taken.make_array();
+  }
+  if (type->id() == arrow::Type::FIXED_SIZE_LIST) {
+    const int size = static_cast<const arrow::FixedSizeListType&>(*type).list_size();
+    if (size != count) return Status::Invalid("a list of ", count, " items, where each has ", size);
+    return arrow::FixedSizeListArray::FromArrays(values, type);
+  }
+  for (int64_t row = 0; row <= rows; ++row) PILUM_RETURN_NOT_OK(offsets.Append(static_cast<int32_t>(row * count)));
+  PILUM_ASSIGN_OR_RETURN(auto ends, offsets.Finish());
+  PILUM_ASSIGN_OR_RETURN(auto lists, arrow::ListArray::FromArrays(*ends, *values));
+  return arrow::compute::Cast(*lists, type);
+}
+
+Result<std::shared_ptr<arrow::Array>> EvaluateNode(const Node& node, EvalContext& in) {
+  if (node.value) {
+    PILUM_ASSIGN_OR_RETURN(auto array, node.value->Eval(in));
+    return CastTo(array, node.type);
+  }
+  arrow::ArrayVector items;
+  for (const Node& item : node.items) {
+    PILUM_ASSIGN_OR_RETURN(items.emplace_back(), EvaluateNode(item, in));
+  }
+  return MakeLists(items, node.type, in.rows);
+}
+
+class NodeBinder {
+ public:
+  NodeBinder(const arrow::Schema& schema, const Params& params, std::vector<FieldPath>* columns)
+      : schema_(schema), params_(params), columns_(columns) {}
+
+  Result<Node> Bind(Statement statement, const std::shared_ptr<arrow::DataType>& type) {
+    Node out;
+    out.type = type;
+    auto& items = statement.items;
+    if (items.size() == 1 && items[0].expr && items[0].expr->kind == Expr::Kind::kArray && IsList(*type)) {
+      for (ExprPtr& item : items[0].expr->args) {
+        Statement one;
+        one.items.emplace_back();
+        one.items[0].expr = std::move(item);
+        PILUM_ASSIGN_OR_RETURN(out.items.emplace_back(), Bind(std::move(one), type->field(0)->type()));
+      }
+      return out;
+    }
+    BoundQuery query;
+    PILUM_RETURN_NOT_OK(BindSelect(statement, schema_, schema_.num_fields(), params_, &query));
+    if (query.tail->grouped || query.tail->outputs.size() != 1 || items[0].star) {
+      return QueryError("it is no expression of one row");
+    }
+    out.value = query.tail->outputs[0];
+    for (const FieldPath& path : query.tail->inputs) {
+      if (std::find(columns_->begin(), columns_->end(), path) == columns_->end()) columns_->push_back(path);
+    }
+    return out;
+  }
+
+ private:
+  const arrow::Schema& schema_;
+  const Params& params_;
+  std::vector<FieldPath>* columns_;
+};
+
 }  // namespace
 
 Result<Expressions> Expressions::Make(const arrow::Schema& schema, std::vector<Assignment> assignments,
@@ -53,23 +144,13 @@ Result<Expressions> Expressions::Make(const arrow::Schema& schema, std::vector<A
   Expressions out;
   auto bound = std::make_shared<Bound>();
   for (const Assignment& a : assignments) {
-    const auto one = [&]() -> Status {
-      PILUM_ASSIGN_OR_RETURN(const Statement statement, ParseStatement(AsSelect(a.sql)));
-      BoundQuery query;
-      PILUM_RETURN_NOT_OK(BindSelect(statement, schema, schema.num_fields(), params, &query));
-      if (query.tail->grouped || query.tail->outputs.size() != 1 || statement.items[0].star) {
-        return QueryError("it is no expression of one row");
-      }
-      bound->values.push_back(query.tail->outputs[0]);
-      for (const FieldPath& path : query.tail->inputs) {
-        if (std::find(out.columns_.begin(), out.columns_.end(), path) == out.columns_.end()) {
-          out.columns_.push_back(path);
-        }
-      }
-      return Status::OK();
+    const auto one = [&]() -> Result<Node> {
+      PILUM_ASSIGN_OR_RETURN(Statement statement, ParseStatement(AsSelect(a.sql)));
+      return NodeBinder(schema, params, &out.columns_).Bind(std::move(statement), a.type);
     };
-    const Status st = one();
-    if (!st.ok()) return WithContext(fmt::format("the value of column '{}'", a.column), st);
+    auto node = one();
+    if (!node.ok()) return WithContext(fmt::format("the value of column '{}'", a.column), node.status());
+    bound->values.push_back(std::move(*node));
   }
   out.assignments_ = std::move(assignments);
   out.bound_ = std::move(bound);
@@ -80,13 +161,14 @@ Result<arrow::ArrayVector> Expressions::Evaluate(const arrow::RecordBatch& batch
   arrow::ArrayVector out;
   EvalContext in{batch, ctx, batch.num_rows(), {}, true};
   for (size_t i = 0; i < assignments_.size(); ++i) {
-    PILUM_ASSIGN_OR_RETURN(auto array, bound_->values[i]->Eval(in));
-    auto cast = CastTo(array, assignments_[i].type);
-    if (!cast.ok()) {
-      return UsageError("the value of column '{}' does not fit its type {}: {}", assignments_[i].column,
-                        assignments_[i].type->ToString(), cast.status().message());
+    auto array = EvaluateNode(bound_->values[i], in);
+    if (!array.ok()) {
+      const std::string what = fmt::format("the value of column '{}'", assignments_[i].column);
+      if (KindOf(array.status()) != ErrorKind::kOther) return WithContext(what, array.status());
+      return UsageError("{} does not fit its type {}: {}", what, assignments_[i].type->ToString(),
+                        array.status().message());
     }
-    out.push_back(std::move(*cast));
+    out.push_back(std::move(*array));
   }
   return out;
 }

@@ -36,7 +36,11 @@ class Update {
     for (const auto& [name, sql] : values_) {
       const int at = schema.GetFieldIndex(name);
       if (at < 0) return NoColumn(schema, name);
-      assignments.push_back({name, sql, base_.table->columns().stored()->field(at)->type()});
+      const auto& stored = base_.table->columns().stored()->field(at);
+      if (!stored->type()->Equals(*base_.table->columns().given()->field(at)->type())) {
+        return Unsupported("column '{}' holds JSON; values for it are not computed yet", name);
+      }
+      assignments.push_back({name, sql, stored->type()});
       columns_.push_back(at);
       fields_.push_back(base_.stored->read->schema.ids.children[static_cast<size_t>(at)].id);
     }
