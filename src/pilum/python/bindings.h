@@ -23,6 +23,7 @@ void BindUpdates(nanobind::module_& m);      // its rows in place
 void BindMerges(nanobind::module_& m);       // rows into it by their keys
 void BindCompaction(nanobind::module_& m);   // compaction
 void BindBranches(nanobind::module_& m);     // branches, clones
+void BindBatches(nanobind::module_& m);      // BatchAppends
 void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
 void BindExpressions(nanobind::module_& m);  // expression_sql
 

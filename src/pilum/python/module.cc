@@ -27,6 +27,7 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindMerges(m);
   pilum::python::BindCompaction(m);
   pilum::python::BindBranches(m);
+  pilum::python::BindBatches(m);
   pilum::python::BindSketches(m);
   pilum::python::BindExpressions(m);
 }

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import _pilum
+from .batch import Batches
 from .blob import BlobReads
 from .commits import Commits
 from .dataset_clone import Clones
@@ -49,7 +50,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Clones, Writes, Updates, Merges, Upkeep, Optimizes, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Clones, Writes, Updates, Merges, Upkeep, Optimizes, Batches, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters
