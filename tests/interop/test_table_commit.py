@@ -4,6 +4,7 @@ same operation, and each commits what the other wrote."""
 import json
 import os
 import pickle
+import struct
 
 import lance
 import pilum
@@ -169,6 +170,32 @@ def test_each_operation_is_committed_as_pylance_commits_it(tmp_path, stable):
 
     both(rewrite)
     both(lambda engine, Op, ds: Op.Overwrite(rows().schema, fragment_module(engine).write_fragments(rows(), ds.uri, mode="overwrite")))
+
+
+@STABLE
+def test_rows_updated_in_place_and_fragments_merged_in(tmp_path, stable):
+    """Which rows a rewrite of columns changed is in their versions; a merge may bring new fragments."""
+    bitmap = lambda *rows: struct.pack(f"<IIHHI{len(rows)}H", 12346, 1, 0, len(rows) - 1, 16, *rows)  # noqa: E731
+    got = {}
+    for name, engine in ENGINES.items():
+        uri, Op = str(tmp_path / name), engine.LanceOperation
+        lance.write_dataset(rows(), uri, max_rows_per_file=4, enable_stable_row_ids=stable)
+        here = lambda: engine.dataset(uri)  # noqa: E731
+        first, second, _ = (f.metadata for f in here().get_fragments())
+        for fragments, offsets in (([first], None), ([first, second], {0: bitmap(1, 3), 1: bitmap(0)})):
+            update = Op.Update([], fragments, [], [0], [], "rewrite_columns", offsets)
+            engine.LanceDataset.commit(uri, update, read_version=here().version)
+        new = engine.fragment.write_fragments(rows(50, 3), uri)
+        merge = Op.Merge([f.metadata for f in here().get_fragments()] + new, here().lance_schema)
+        engine.LanceDataset.commit(uri, merge, read_version=here().version)
+        system = ["_rowid", *(["_row_created_at_version", "_row_last_updated_at_version"] if stable else [])]
+        got[name] = (
+            [f.fragment_id for f in here().get_fragments()],
+            lance.dataset(uri).to_table(columns=["a", *system]).to_pydict(),
+            pilum.dataset(uri).to_table(columns=["a", *system]).to_pydict(),
+        )
+        lance.dataset(uri).validate()
+    assert got["pilum"] == got["lance"] and got["pilum"][1] == got["pilum"][2]
 
 
 def test_what_cannot_be_committed_is_refused_by_name(uri):

@@ -25,10 +25,34 @@ void DropEmptyFiles(const std::set<int32_t>& live, WireFragments* fragments) {
   }
 }
 
+namespace {
+
+bool SharesFile(const wire::DataFragment& a, const wire::DataFragment& b) {
+  return std::any_of(a.files().begin(), a.files().end(), [&](const wire::DataFile& file) {
+    return std::any_of(b.files().begin(), b.files().end(),
+                       [&](const auto& other) { return other.path() == file.path(); });
+  });
+}
+
+// Fragments without an id yet are new rows. Fragment 0 is that which has a file of it.
+void SplitMerged(const WireFragments& fragments, const wire::Manifest& m, WireFragments* kept, WireFragments* added) {
+  const auto zero = std::find_if(m.fragments().begin(), m.fragments().end(), [](const auto& f) { return f.id() == 0; });
+  bool zero_found = zero == m.fragments().end();
+  for (const auto& f : fragments) {
+    const bool is_zero = f.id() == 0 && !zero_found && (SharesFile(f, *zero) || zero->files().empty());
+    zero_found = zero_found || is_zero;
+    *(f.id() != 0 || is_zero ? kept : added)->Add() = f;
+  }
+}
+
+}  // namespace
+
 Status ApplyMerge(const wire::Transaction::Merge& op, Applying* next) {
   auto& m = next->manifest;
+  WireFragments fragments, added;
+  SplitMerged(op.fragments(), m, &fragments, &added);
   std::map<uint64_t, const wire::DataFragment*> given;
-  for (const auto& f : op.fragments()) given[f.id()] = &f;
+  for (const auto& f : fragments) given[f.id()] = &f;
   for (const auto& f : m.fragments()) {
     const auto at = given.find(f.id());
     if (at == given.end()) return UsageError("the merge leaves out fragment {}; it must name every one", f.id());
@@ -37,9 +61,12 @@ Status ApplyMerge(const wire::Transaction::Merge& op, Applying* next) {
                         f.physical_rows());
     }
   }
-  WireFragments fragments = op.fragments();
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&fragments));
+  next->AssignIds(&added);
+  PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
+  next->StampVersions(&added);
   *m.mutable_fragments() = fragments;
+  next->AddFragments(added);
   *m.mutable_fields() = op.schema();
   if (!op.schema_metadata().empty()) *m.mutable_schema_metadata() = op.schema_metadata();
   DropEmptyFiles(FieldIdsOf(m.fields()), m.mutable_fragments());

@@ -5,6 +5,7 @@
 #include "pilum/table/commit/applying.h"
 #include "pilum/table/commit/index_coverage.h"
 #include "pilum/table/commit/row_id_bytes.h"
+#include "pilum/table/roaring.h"
 #include "pilum/table/row_ids.h"
 
 namespace pilum {
@@ -70,6 +71,40 @@ Result<std::vector<std::vector<uint64_t>>> MovedIds(const WireFragments& fragmen
   return out;
 }
 
+// Empty: none is kept, which stands for version 1.
+Result<std::string> LastUpdatedOf(const wire::DataFragment& f, const Applying& next) {
+  if (f.has_inline_last_updated_at()) return f.inline_last_updated_at();
+  if (f.has_external_last_updated_at()) return BytesAt(f.external_last_updated_at(), next);
+  if (f.has_spilled_last_updated_at()) {
+    return Unsupported("fragment {}: its row versions lie where this Pilum does not read them", f.id());
+  }
+  return std::string();
+}
+
+// Rows whose columns were written anew in place: `bitmap` says which.
+Status StampUpdated(const std::string& bitmap, const Applying& next, wire::DataFragment* f) {
+  const uint64_t rows = f->physical_rows();
+  PILUM_ASSIGN_OR_RETURN(const RowSet changed, ParseRoaring32(bitmap));
+  if (!changed.empty() && changed.ranges().back().end > rows) {
+    return UsageError("the update names row {} of fragment {}, which has {}", changed.ranges().back().end - 1, f->id(),
+                      rows);
+  }
+  PILUM_ASSIGN_OR_RETURN(const std::string bytes, LastUpdatedOf(*f, next));
+  std::vector<uint64_t> versions;
+  if (bytes.empty()) {
+    versions.assign(rows, 1);
+  } else {
+    PILUM_ASSIGN_OR_RETURN(auto stored, RowVersionSequence::Parse(bytes, rows));
+    stored.Append(RowSet::All(rows), &versions);
+  }
+  for (const auto& range : changed.ranges()) {
+    for (uint64_t row = range.begin; row < range.end && row < versions.size(); ++row)
+      versions[row] = next.options->version;
+  }
+  f->set_inline_last_updated_at(SerializeRowVersions(versions));
+  return Status::OK();
+}
+
 }  // namespace
 
 Result<std::string> BytesAt(const wire::ExternalFile& file, const Applying& next) {
@@ -95,6 +130,11 @@ Status ApplyUpdate(const wire::Transaction::Update& op, Applying* next) {
   }
   next->RemoveFragments(removed);
   PILUM_RETURN_NOT_OK(next->PutUpdated(op.updated_fragments()));
+  for (const auto& [id, bitmap] : op.updated_offsets()) {
+    if (!next->stable_row_ids || op.update_mode() == kRewriteRows) continue;
+    PILUM_ASSIGN_OR_RETURN(auto* fragment, next->FindFragment(id));
+    PILUM_RETURN_NOT_OK(StampUpdated(bitmap, *next, fragment));
+  }
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
   std::set<uint64_t> only_moved;
