@@ -268,6 +268,32 @@ def test_threads_upsert_the_same_keys(tmp_path):
 
 
 @pytest.mark.parametrize("stable", [False, True])
+def test_both_engines_upsert_the_same_keys(tmp_path, stable):
+    uri = str(tmp_path / "t.lance")
+    lance.write_dataset(keyed([0], 0), uri, enable_stable_row_ids=stable)
+    failures = []
+
+    def work(engine, n):
+        try:
+            for i in range(5):
+                b = engine.dataset(uri).merge_insert().when_matched_update_all().when_not_matched_insert_all()
+                b.conflict_retries(1000).execute(keyed([3 * i + 1, 3 * i + 2, 1000 * n + i], n))
+        except Exception as e:  # noqa: BLE001
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=(engine, n)) for n, engine in enumerate([pilum, lance, pilum, lance], 1)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+    shared = [3 * i + k for i in range(5) for k in (1, 2)]
+    own = [1000 * n + i for n in range(1, 5) for i in range(5)]
+    assert sorted(lance.dataset(uri).to_table(["id"])["id"].to_pylist()) == sorted([0, *shared, *own])
+    both(uri)
+
+
+@pytest.mark.parametrize("stable", [False, True])
 @pytest.mark.parametrize("kind", ["upsert", "insert", "partial", "delete"])
 def test_streams_that_are_put_aside(tmp_path, stable, kind):
     uri = str(tmp_path / "t.lance")
