@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Lance tables written by Pilum and by pylance, each its own copy of the same table, in turns in one process; a JSON line a job.
 
-    table_writes.py [--only TEXT] [--rows 1000000] [--n 7] [--module pilum] [--jobs append,delete,update,upsert]
+    table_writes.py [--only TEXT] [--rows 1000000] [--n 7] [--module pilum] [--jobs append,delete,update,upsert,compact]
 
-The fields are those of lance_files.py. Each turn is one commit on the table that the turns before left: Pilum's is synced
+The fields are those of lance_files.py. Each turn is one commit on the table that the turns before left (of a compaction, on its own): Pilum's is synced
 to disk, pylance's is not. `wall` has those syncs; `cpu` is what is judged. The last line counts.
 """
 
@@ -71,6 +71,21 @@ class Jobs:
     def update(self):
         self.run("update 1 % of the rows", lambda m, ds, i: ds.update({"score": "score + 1"}, where=f"bucket = {i}"))
 
+    def compact(self):
+        """500 fragments into one; a table a turn."""
+        job = "compact 500 small fragments"
+        if self.race.only not in f"{job} | pylance":
+            return
+        folder = race_data.FOLDER / "table_writes"
+        shutil.rmtree(folder, ignore_errors=True)
+        lance.write_dataset(rows(range(self.rows // 5)), str(folder / "0.lance"), max_rows_per_file=max(self.rows // 2500, 1))
+        uris = [str(folder / f"{i}.lance") for i in range(2 * self.race.n + 2)]
+        for uri in uris[1:]:
+            shutil.copytree(uris[0], uri)
+        left = iter(uris)
+        self.race.run(job, lambda: self.module.dataset(next(left)).optimize.compact_files(),
+                      lambda: lance.dataset(next(left)).optimize.compact_files(), goal=GOAL)
+
     def upsert(self):
         n = max(self.rows // 100, 2)
         rng = np.random.default_rng(7)
@@ -85,4 +100,4 @@ class Jobs:
 
 
 if __name__ == "__main__":
-    run_jobs(__doc__, Jobs, {name: getattr(Jobs, name) for name in ("append", "delete", "update", "upsert")})
+    run_jobs(__doc__, Jobs, {name: getattr(Jobs, name) for name in ("append", "delete", "update", "upsert", "compact")})

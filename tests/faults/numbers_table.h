@@ -10,6 +10,7 @@
 
 #include <arrow/api.h>
 
+#include "pilum/change/batch_appends.h"
 #include "pilum/change/columns.h"
 #include "pilum/change/compact_table.h"
 #include "pilum/change/delete_rows.h"
@@ -121,6 +122,15 @@ inline std::vector<std::pair<std::string, TableChange>> TableChanges() {
     return OnTable(
         [predicate](auto table, ReadContext& ctx) { return DeleteRows(table, predicate, {}, ctx).status(); });
   };
+  // The second one is in a file before the commit.
+  const auto batch = [](WritableTable table, ReadContext& ctx) -> Status {
+    BatchAppends appends(std::move(table), TwentyRowsAFile(WriteMode::kAppend), /*most_bytes=*/600);
+    for (const int64_t begin : {100, 110, 120}) {
+      PILUM_ASSIGN_OR_RETURN(const auto rows, Numbers(begin, begin + 25)->ToRecordBatches());
+      PILUM_RETURN_NOT_OK(appends.Put(rows, ctx));
+    }
+    return appends.Commit(ctx).status();
+  };
   const auto compact = [](WritableTable table, ReadContext& ctx) {
     return CompactTable(table, {.target_rows_per_fragment = 30}, {}, ctx).status();
   };
@@ -151,7 +161,8 @@ inline std::vector<std::pair<std::string, TableChange>> TableChanges() {
           {"restore", OnTable(restore)},
           {"drop a column", OnTable(drop)},
           {"add a column", OnTable(add)},
-          {"compact", OnTable(compact)}};
+          {"compact", OnTable(compact)},
+          {"batch", OnTable(batch)}};
 }
 
 }  // namespace pilum::testing
