@@ -1,5 +1,6 @@
 """Compaction: the same plans, rows, row ids, versions of rows and fragments as pylance's; indices that answer rightly afterwards."""
 
+import collections
 import contextlib
 import os
 import pickle
@@ -280,17 +281,21 @@ def test_while_others_write(tmp_path, stable):
     """Appends, deletes and updates meanwhile, of both engines: nothing is lost, nothing comes twice or back."""
     uri = str(tmp_path / "t.lance")
     small_fragments(uri, 10, 20, enable_stable_row_ids=stable)
-    gone, new, failed = set(), [], []
+    gone, new, failed, more = set(), [], [], collections.Counter()
 
     def others():
         rng = random.Random(5)
         try:
-            for i in range(12):
+            for i in range(18):
                 with contextlib.suppress(Exception if i % 2 else RetryableConflictError):
                     if i % 3 == 0:
                         first = 1000 + 20 * i
                         (lance, pilum)[i % 2].write_dataset(rows(first, 20), uri, mode="append")
                         new.extend(range(first, first + 20))
+                    elif i % 3 == 1:
+                        victim = rng.randrange(200)
+                        (lance if i % 2 else pilum).dataset(uri).update({"x": "x + 1"}, where=f"id = {victim}")
+                        more[victim] += 1
                     else:
                         victim = rng.randrange(200)
                         (lance if i % 2 else pilum).dataset(uri).delete(f"id = {victim}")
@@ -308,6 +313,7 @@ def test_while_others_write(tmp_path, stable):
     pilum.dataset(uri).optimize.compact_files()
     want = sorted(set(range(200)) - gone | set(new))
     for m in (lance, pilum):
-        assert sorted(m.dataset(uri).to_table()["id"].to_pylist()) == want
+        got = m.dataset(uri).to_table(columns=["id", "x"]).sort_by("id").to_pydict()
+        assert got == {"id": want, "x": [i / 2 + more[i] for i in want]}
     assert len(pilum.dataset(uri).get_fragments()) == 1
     lance.dataset(uri).validate()
