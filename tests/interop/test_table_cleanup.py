@@ -401,3 +401,42 @@ def test_many_small_appends(tmp_path):
     assert pilum.dataset(uri).count_rows() == 60
     assert len(files(uri)) <= 6
     assert json.loads(cli("table", "check", uri, "--json"))["problems"] == 0
+
+
+def test_maintain(tmp_path):
+    """Compacts and cleans by its policy; nothing younger than the window goes; the plan is what happens."""
+    uri = str(tmp_path / "t")
+    for i in range(5):
+        pilum.write_dataset(rows(10 * i), uri, mode="append")
+    (Path(uri) / "data" / "left.lance").write_bytes(b"x")
+    before = files(uri)
+    ds = pilum.dataset(uri)
+    with pytest.raises(pilum.UsageError, match="in_flight"):
+        ds.maintain(older_than=ZERO)
+    plan = ds.maintain(older_than=datetime.timedelta(days=7), dry_run=True)
+    assert files(uri) == before
+    assert [task[:2] for task in plan.tasks] == [([0, 1, 2, 3, 4], 50)] and not plan.cleanup.candidate_files
+    done = ds.maintain()
+    assert (done.fragments_removed, done.fragments_added, done.stats.old_versions) == (5, 1, 0)
+    assert ds.version == done.version == lance.dataset(uri).version
+    assert set(before) <= set(files(uri))
+    plan = ds.maintain(older_than=ZERO, in_flight=ZERO, dry_run=True)
+    before = files(uri)
+    done = ds.maintain(older_than=ZERO, in_flight=ZERO)
+    assert set(before) - set(files(uri)) == {f.path for f in plan.cleanup.candidate_files} >= {"data/left.lance"}
+    assert content(lance.dataset(uri).to_table()) == content(rows(0, 50)) and len(lance.dataset(uri).versions()) == 1
+    assert ds.maintain(older_than=ZERO, in_flight=ZERO).stats == pilum.CleanupStats()
+
+
+def test_the_guard_of_detached_versions(tmp_path):
+    """pylance refuses where it meets the guard; Pilum spares detached versions, and passes over it."""
+    uri = str(tmp_path / "t")
+    overwritten(uri, 2)
+    new = [lance.fragment.LanceFragment.create(uri, rows(50))]
+    at = lance.LanceDataset.commit(uri, lance.LanceOperation.Append(new), read_version=2, detached=True).version
+    pilum.dataset(uri).guard_detached()
+    overwritten(uri, 1)
+    with pytest.raises(OSError):
+        lance.dataset(uri).cleanup_old_versions(ZERO)
+    assert pilum.dataset(uri).cleanup_old_versions(ZERO, delete_unverified=True).old_versions == 2
+    assert versions_of(uri) == [3] and pilum.dataset(uri, at).count_rows() == 20

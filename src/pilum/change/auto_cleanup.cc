@@ -100,19 +100,10 @@ Result<std::optional<CleanupOptions>> AutoCleanupOf(const std::map<std::string, 
   return std::optional(std::move(out));
 }
 
-void CleanUpAfter(const std::shared_ptr<ObjectStore>& branch, const std::shared_ptr<const Table>& table,
-                  const Committed& committed, ReadContext& ctx) {
-  if (!table) return;  // there is nothing older
+void CleanUpAfter(const WritableTable& table, const Committed& committed, ReadContext& ctx) {
+  if (!table.table) return;  // there is nothing older
   const auto wanted = AutoCleanupOf(committed.config, committed.version);
-  if (!wanted.ok() || !wanted->has_value()) return;
-  const auto clean = [&]() -> Status {
-    WritableTable at{table, branch, branch};
-    if (!table->branch().empty()) {
-      PILUM_ASSIGN_OR_RETURN(at.main, ObjectStore::Open(table->uri(), table->options()));
-    }
-    return CleanUp(at, **wanted, ctx).status();
-  };
-  (void)clean();
+  if (wanted.ok() && wanted->has_value()) (void)CleanUp(table, **wanted, ctx);
 }
 
 }  // namespace pilum

@@ -13,10 +13,8 @@ namespace pilum {
 // kUsage names a key whose value is not understood.
 Result<std::optional<CleanupOptions>> AutoCleanupOf(const std::map<std::string, std::string>& config, uint64_t version);
 
-// Does it, where it is asked for. `branch`: the store that `committed` was put into; `table`: as the change began, or null
-// for a new one; that version stays, as somebody holds it. Its failure is no failure of the commit, and says nothing: the
-// next one tries again.
-void CleanUpAfter(const std::shared_ptr<ObjectStore>& branch, const std::shared_ptr<const Table>& table,
-                  const Committed& committed, ReadContext& ctx);
+// Does it, where it is asked for. `table`: as the change began; that version stays, as somebody holds it. Its failure is no
+// failure of the commit, and says nothing: the next one tries again.
+void CleanUpAfter(const WritableTable& table, const Committed& committed, ReadContext& ctx);
 
 }  // namespace pilum

@@ -23,7 +23,7 @@ Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto stored, LoadStored(*table.store, t.listed(), t.context().manifest, ctx));
   const Status writable = CheckWritable(*stored);
   if (!writable.ok()) return WithContext(t.uri(), writable);
-  return ChangeBase{table.table, table.store, std::move(stored)};
+  return ChangeBase{table.table, table.store, std::move(stored), table.main};
 }
 
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
@@ -38,14 +38,13 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
   committer.AddWritten(std::move(written));
   if (taken) committer.SetTaken(std::move(*taken));
   if (check) committer.SetCheck(std::move(check));
-  return CommitAndClean(&committer, std::move(transaction), base.store, base.table, ctx);
+  return CommitAndClean(&committer, std::move(transaction), base.writable(), ctx);
 }
 
-Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction,
-                                 const std::shared_ptr<ObjectStore>& store, const std::shared_ptr<const Table>& table,
+Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction, const WritableTable& table,
                                  ReadContext& ctx) {
   auto committed = committer->Commit(std::move(transaction), ctx);
-  if (committed.ok()) CleanUpAfter(store, table, *committed, ctx);
+  if (committed.ok()) CleanUpAfter(table, *committed, ctx);
   return committed;
 }
 

@@ -36,6 +36,8 @@ struct ChangeBase {
   std::shared_ptr<const Table> table;
   std::shared_ptr<ObjectStore> store;
   std::shared_ptr<const StoredVersion> stored;
+  std::shared_ptr<ObjectStore> main;  // where tags and branches are kept
+  WritableTable writable() const { return {table, store, main}; }
 };
 Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx);
 
@@ -44,9 +46,9 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
                                std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx,
                                CommitCheck check = {});
 
-// The last step of every change: the commit, and then the clean-up that the table's config may ask for.
-Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction,
-                                 const std::shared_ptr<ObjectStore>& store, const std::shared_ptr<const Table>& table,
+// The last step of every change: the commit, and then the clean-up that the table's config may ask for. `table`: as the
+// change began; without a Table where there is none yet.
+Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction, const WritableTable& table,
                                  ReadContext& ctx);
 
 // `change` on `table`, then, as long as it gives kRetry, on the newest version of the same branch.

@@ -7,11 +7,14 @@
 #include <thread>
 
 #include "pilum/base/for_each.h"
+#include "pilum/change/branches.h"
 
 namespace pilum {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+static_assert(kGuardName == kGuardBranch);
 
 // What others judge the age of files by; of two clocks the earlier one, by which all is younger.
 Result<StoreTime> AgesAt(const ObjectStore* store) {

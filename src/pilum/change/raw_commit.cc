@@ -24,10 +24,10 @@ std::string DataVersionOf(const wire::Transaction& t) {
   return versions.size() == 1 ? *versions.begin() : std::string();
 }
 
-// `table`: null where there is none yet.
+// `table`: empty where there is none yet.
 Result<Committed> Commit(const std::shared_ptr<ObjectStore>& store, std::shared_ptr<const StoredVersion> read,
-                         const std::shared_ptr<const Table>& table, const wire::Transaction& t,
-                         const RawCommitOptions& options, const StoreOptions& storage, ReadContext& ctx) {
+                         const WritableTable& table, const wire::Transaction& t, const RawCommitOptions& options,
+                         const StoreOptions& storage, ReadContext& ctx) {
   if (t.has_clone()) {
     return UsageError(
         "a Clone cannot be committed: it makes another table; use shallow_clone, deep_clone or create_branch");
@@ -43,7 +43,7 @@ Result<Committed> Commit(const std::shared_ptr<ObjectStore>& store, std::shared_
   how.data_version = DataVersionOf(t);
   Committer committer(store, std::move(read), how);
   if (options.check_files) committer.AddWritten(std::move(*brought));
-  return CommitAndClean(&committer, t, store, table, ctx);
+  return CommitAndClean(&committer, t, table, ctx);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Result<Committed> CommitTransaction(const WritableTable& table, const wire::Tran
                       at.table->manifest().version);
   }
   PILUM_ASSIGN_OR_RETURN(ChangeBase base, BeginChange(at, ctx));
-  return Commit(base.store, std::move(base.stored), base.table, t, options, table.table->options(), ctx);
+  return Commit(base.store, base.stored, base.writable(), t, options, table.table->options(), ctx);
 }
 
 Result<Committed> CommitTransaction(const std::string& uri, const wire::Transaction& t, const RawCommitOptions& options,
@@ -76,7 +76,7 @@ Result<Committed> CommitTransaction(const std::string& uri, const wire::Transact
     return NotFoundError("{}: The dataset must already exist unless the operation is Overwrite", uri);
   }
   PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri, storage));
-  return Commit(store, nullptr, nullptr, t, options, storage, ctx);
+  return Commit(store, nullptr, {}, t, options, storage, ctx);
 }
 
 Result<wire::Transaction> MergeAppends(const std::vector<wire::Transaction>& transactions) {

@@ -16,8 +16,8 @@ namespace {
 // What is written, and where: one call of WriteTable.
 class TableWrite {
  public:
-  TableWrite(std::shared_ptr<ObjectStore> store, std::shared_ptr<const StoredVersion> read,
-             std::shared_ptr<const Table> table, const WriteTableOptions& options, ReadContext& ctx)
+  TableWrite(std::shared_ptr<ObjectStore> store, std::shared_ptr<const StoredVersion> read, WritableTable table,
+             const WriteTableOptions& options, ReadContext& ctx)
       : store_(std::move(store)), read_(std::move(read)), table_(std::move(table)), options_(options), ctx_(ctx) {}
 
   Result<StagedRows> Stage(arrow::RecordBatchReader& rows) {
@@ -112,12 +112,12 @@ class TableWrite {
     committer.AddWritten(staged.written);
     wire::Transaction t = staged.transaction;
     t.clear_uuid();  // its file goes where nothing comes of it
-    return CommitAndClean(&committer, std::move(t), store_, table_, ctx_);
+    return CommitAndClean(&committer, std::move(t), table_, ctx_);
   }
 
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<const StoredVersion> read_;
-  const std::shared_ptr<const Table> table_;  // null: a new one
+  const WritableTable table_;  // empty: a new one
   const WriteTableOptions& options_;
   ReadContext& ctx_;
 };
@@ -130,7 +130,7 @@ Result<WrittenTable> WriteInto(const Result<std::shared_ptr<const Table>>& table
                                const WriteTableOptions& options, ReadContext& ctx) {
   if (table.ok()) return WriteTable(WritableTable{*table, store, store}, rows, options, ctx);
   if (KindOf(table.status()) != ErrorKind::kNotFound) return table.status();
-  auto written = TableWrite(store, nullptr, nullptr, options, ctx).Run(rows);
+  auto written = TableWrite(store, nullptr, {}, options, ctx).Run(rows);
   if (written.ok() || KindOf(written.status()) != ErrorKind::kRetry) return written;
   return options.mode == WriteMode::kCreate ? Exists(store->uri()) : written;
 }
@@ -152,14 +152,14 @@ Result<WrittenTable> WriteTable(const WritableTable& table, arrow::RecordBatchRe
                                 const WriteTableOptions& options, ReadContext& ctx) {
   if (options.mode == WriteMode::kCreate) return Exists(table.table->uri());
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
-  return TableWrite(base.store, base.stored, base.table, options, ctx).Run(rows);
+  return TableWrite(base.store, base.stored, base.writable(), options, ctx).Run(rows);
 }
 
 namespace {
 
 Result<StagedRows> StageInto(const std::shared_ptr<ObjectStore>& store, std::shared_ptr<const StoredVersion> read,
                              arrow::RecordBatchReader& rows, const WriteTableOptions& options, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(StagedRows staged, TableWrite(store, std::move(read), nullptr, options, ctx).Stage(rows));
+  PILUM_ASSIGN_OR_RETURN(StagedRows staged, TableWrite(store, std::move(read), {}, options, ctx).Stage(rows));
   const Status synced = options.sync ? store->Sync(staged.written) : Status::OK();
   if (!synced.ok()) RemoveWritten(store.get(), staged.written);
   if (!synced.ok()) return WithContext(store->uri(), synced);

@@ -18,7 +18,7 @@ void BindStore(nanobind::module_& m);        // PartStore, Snapshot, QueryResult
 void BindTable(nanobind::module_& m);        // Table
 void BindTableWrites(nanobind::module_& m);  // what changes one
 void BindCommits(nanobind::module_& m);      // transactions, rows that are not committed
-void BindCleanup(nanobind::module_& m);      // table_cleanup
+void BindCleanup(nanobind::module_& m);      // table_cleanup, table_maintain
 void BindUpdates(nanobind::module_& m);      // its rows in place
 void BindMerges(nanobind::module_& m);       // rows into it by their keys
 void BindCompaction(nanobind::module_& m);   // compaction

@@ -1,11 +1,11 @@
-// Clean-ups, as one function of pilum._pilum over its Table. The Python over it is in pilum/upkeep.py.
+// Clean-ups and upkeep, as functions of pilum._pilum over its Table. The Python over it is in pilum/upkeep.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "pilum/change/cleanup.h"
+#include "pilum/change/maintain.h"
 #include "pilum/python/table_writes.h"
 
 namespace nb = nanobind;
@@ -97,10 +97,58 @@ nb::dict Cleanup(nb::handle table, const nb::dict& options, bool dry_run) {
   return out;
 }
 
+nb::list UncoveredOf(const std::vector<UncoveredIndex>& uncovered) {
+  nb::list out;
+  for (const UncoveredIndex& index : uncovered) out.append(nb::make_tuple(index.name, index.fragments));
+  return out;
+}
+
+MaintainPolicy ReadPolicy(const Table& table, const nb::dict& options) {
+  MaintainPolicy out;
+  out.compaction = Unwrap(CompactionDefaults(table.manifest()));
+  Set(options, "target_rows", &out.compaction.target_rows_per_fragment);
+  std::optional<int64_t> older_than, in_flight;
+  SetOptional(options, "older_than", &older_than);
+  SetOptional(options, "in_flight", &in_flight);
+  if (older_than) out.older_than = Micros(*older_than);
+  if (in_flight) out.in_flight = Micros(*in_flight);
+  Set(options, "compact", &out.compact);
+  Set(options, "cleanup", &out.clean);
+  Set(options, "indexed_too", &out.indexed_too);
+  Set(options, "clones", &out.clones);
+  return out;
+}
+
+nb::dict Maintain(nb::handle table, const nb::dict& options, bool dry_run) {
+  const std::shared_ptr<const Table> t = TableOf(table);
+  const MaintainPolicy policy = ReadPolicy(*t, options);
+  nb::dict out;
+  if (dry_run) {
+    const MaintainPlan plan = RunChange([&](ReadContext& ctx) { return ForeseeMaintenance(*t, policy, ctx); });
+    nb::list tasks;
+    for (const CompactionTask& task : plan.compaction.tasks) {
+      tasks.append(nb::make_tuple(nb::cast(task.fragments), task.rows, task.reason));
+    }
+    out["tasks"] = tasks;
+    out["cleanup"] = ToPython(plan.cleanup);
+    out["uncovered"] = UncoveredOf(plan.uncovered);
+    return out;
+  }
+  const WritableTable writable = Writable(table);
+  const Maintained done = RunChange([&](ReadContext& ctx) { return MaintainTable(writable, policy, {}, ctx); });
+  out["version"] = done.version;
+  out["fragments_removed"] = done.compacted.fragments_removed;
+  out["fragments_added"] = done.compacted.fragments_added;
+  out["stats"] = ToPython(done.cleaned);
+  out["uncovered"] = UncoveredOf(done.uncovered);
+  return out;
+}
+
 }  // namespace
 
 void BindCleanup(nb::module_& m) {
   m.def("table_cleanup", &Cleanup, nb::arg("table"), nb::arg("options"), nb::arg("dry_run") = false);
+  m.def("table_maintain", &Maintain, nb::arg("table"), nb::arg("options"), nb::arg("dry_run") = false);
 }
 
 }  // namespace pilum::python

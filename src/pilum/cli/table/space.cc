@@ -1,6 +1,7 @@
 // pilum table space: what is on disk, who needs it, and what a clean-up would free.
 #include <algorithm>
 
+#include "pilum/cli/table/cleanup_text.h"
 #include "pilum/cli/table/findings.h"
 #include "pilum/cli/table/verbs.h"
 
@@ -69,14 +70,6 @@ Status PrintNeeders(const References& refs, const SpaceReport& space) {
   return grid.Finish();
 }
 
-FileSum Going(const References& refs, const CleanupPlan& plan, ObjectKind kind) {
-  FileSum sum;
-  for (const CleanupFile& f : plan.goes) {
-    if (refs.inventory.objects[f.object].kind == kind) sum.Add(refs.inventory.objects[f.object]);
-  }
-  return sum;
-}
-
 Status PrintCleanups(const References& refs, const SpaceReport& space) {
   if (!space.cleanups.empty() && !space.cleanups[0].refused.empty()) {
     return Print(fmt::format("\nNo clean-up would remove anything: {}.\n", space.cleanups[0].refused));
@@ -101,62 +94,6 @@ Status PrintCleanups(const References& refs, const SpaceReport& space) {
                                   {HumanBytes(plan.stays_bytes)}}));
   }
   return grid.Finish();
-}
-
-Status PrintPlan(const References& refs, const CleanupPlan& plan) {
-  if (!plan.refused.empty()) return Status::OK();
-  PILUM_RETURN_NOT_OK(Print("\n" + PolicyCall(plan) + "\n"));
-  Grid grid({{"", ""}, {"file", ""}, {"bytes", "", true}, {"why", ""}}, GridStyle::ForStdout());
-  const auto add = [&](const char* fate, const CleanupFile& f) {
-    const TableObject& o = refs.inventory.objects[f.object];
-    return grid.Add({{fate}, {o.path}, {Thousands(o.size)}, {std::string(CleanupReasonText(f.reason))}});
-  };
-  for (const CleanupFile& f : plan.goes) PILUM_RETURN_NOT_OK(add("goes", f));
-  for (const CleanupFile& f : plan.stays) PILUM_RETURN_NOT_OK(add("stays", f));
-  PILUM_RETURN_NOT_OK(grid.Finish());
-  std::string text;
-  if (!plan.tags.empty()) text += fmt::format("{} kept by a tag.\n", Plural(plan.tags.size(), "version"));
-  for (const uint32_t i : plan.broken) {
-    text += fmt::format("version {}{} would stay listed but lose files.\n", refs.holders[i].version,
-                        refs.holders[i].detached ? " (detached)" : "");
-  }
-  return Print(text);
-}
-
-Json PlanJson(const References& refs, const CleanupPlan& plan, bool files) {
-  Json j;
-  j["older_than_seconds"] =
-      plan.policy.older_than ? Json(std::chrono::duration<double>(*plan.policy.older_than).count()) : Json();
-  j["retain_versions"] = OrNull(plan.policy.retain);
-  j["delete_unverified"] = plan.policy.delete_unverified;
-  j["call"] = PolicyCall(plan);
-  j["refused"] = plan.refused.empty() ? Json() : Json(plan.refused);
-  j["versions"] = Json::array();
-  for (const uint32_t i : plan.versions) j["versions"].push_back(refs.holders[i].version);
-  j["kept_by_tags"] = plan.tags;
-  j["broken"] = Json::array();
-  for (const uint32_t i : plan.broken) {
-    j["broken"].push_back({{"version", refs.holders[i].version}, {"detached", refs.holders[i].detached}});
-  }
-  j["frees"] = {{"files", plan.goes.size()}, {"bytes", plan.bytes}};
-  for (const ObjectKind kind : kObjectKinds) {
-    const FileSum sum = Going(refs, plan, kind);
-    if (sum.files > 0) j["frees"]["kinds"][std::string(ObjectKindKey(kind))] = JsonOf(sum);
-  }
-  j["stays"] = {{"files", plan.stays.size()}, {"bytes", plan.stays_bytes}};
-  if (!files) return j;
-  j["files"] = Json::array();
-  for (const bool goes : {true, false}) {
-    for (const CleanupFile& f : goes ? plan.goes : plan.stays) {
-      const TableObject& o = refs.inventory.objects[f.object];
-      j["files"].push_back({{"path", o.path},
-                            {"bytes", o.size},
-                            {"goes", goes},
-                            {"reason", CleanupReasonKey(f.reason)},
-                            {"needed_by", VersionsJson(refs, refs.HeldBy(f.object))}});
-    }
-  }
-  return j;
 }
 
 Json SpaceJson(const Surveyed& surveyed, const SpaceReport& space, const std::vector<Advice>& advice, bool files) {
@@ -192,7 +129,10 @@ Result<int> Space(const SpaceArgs& args) {
   if (args.json) return PrintJson(SpaceJson(surveyed, space, advice, args.files));
   PILUM_RETURN_NOT_OK(PrintNeeders(refs, space));
   PILUM_RETURN_NOT_OK(PrintCleanups(refs, space));
-  if (args.files) PILUM_RETURN_NOT_OK(PrintPlan(refs, space.cleanups[0]));
+  if (args.files && space.cleanups[0].refused.empty()) {
+    PILUM_RETURN_NOT_OK(Print("\n" + PolicyCall(space.cleanups[0]) + "\n"));
+    PILUM_RETURN_NOT_OK(PrintPlan(refs, space.cleanups[0]));
+  }
   PILUM_RETURN_NOT_OK(PrintAdvice(advice));
   return kExitOk;
 }

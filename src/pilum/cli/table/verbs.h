@@ -18,5 +18,16 @@ void AddSpaceVerb(CLI::App* group, Action* action);
 void AddCheckVerb(CLI::App* group, Action* action);
 void AddDiffVerb(CLI::App* group, Action* action);
 void AddReportVerb(CLI::App* group, Action* action);
+// Those that change it (write_verb.h):
+void AddAppendVerb(CLI::App* group, Action* action);
+void AddDeleteVerb(CLI::App* group, Action* action);
+void AddRestoreVerb(CLI::App* group, Action* action);
+void AddTagVerbs(CLI::App* group, Action* action);
+void AddUpdateVerb(CLI::App* group, Action* action);
+void AddUpsertVerb(CLI::App* group, Action* action);
+void AddCompactVerb(CLI::App* group, Action* action);
+void AddBranchVerbs(CLI::App* group, Action* action);
+void AddCleanupVerb(CLI::App* group, Action* action);
+void AddMaintainVerb(CLI::App* group, Action* action);
 
 }  // namespace pilum::cli

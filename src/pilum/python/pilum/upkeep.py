@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Dict, List, Optional, TypedDict, Union
+from typing import Any, Dict, List, Optional, Tuple, TypedDict, Union
 
 from . import _pilum
 from .errors import UsageError
@@ -64,6 +64,26 @@ class CleanupExplanation:
     remaining_files: List[CleanupCandidateFile] = field(default_factory=list)
     referenced_branches: List[CleanupReferencedBranch] = field(default_factory=list)
     warnings: List[str] = field(default_factory=list)
+
+
+@dataclass
+class Maintenance:
+    """What :meth:`LanceDataset.maintain` did. ``uncovered``: indices, and how many fragments each does not cover."""
+
+    version: int
+    fragments_removed: int
+    fragments_added: int
+    stats: CleanupStats
+    uncovered: Dict[str, int]
+
+
+@dataclass
+class MaintenancePlan:
+    """What it would do: ``tasks`` are (fragments that are put together, their rows, why)."""
+
+    tasks: List[Tuple[List[int], int, str]]
+    cleanup: CleanupExplanation
+    uncovered: Dict[str, int]
 
 
 def _micros(age: Optional[Union[timedelta, float]]) -> Optional[int]:
@@ -166,8 +186,37 @@ class Upkeep:
         )  # fmt: skip
         return self._foreseen(policy, max_files if include_files else 0)
 
+    def maintain(
+        self,
+        *,
+        older_than: timedelta = _FORTNIGHT,
+        in_flight: timedelta = timedelta(days=7),
+        target_rows_per_fragment: Optional[int] = None,
+        compact: bool = True,
+        cleanup: bool = True,
+        indexed_too: bool = False,
+        clones: Optional[List[str]] = None,
+        dry_run: bool = False,
+    ) -> Union[Maintenance, MaintenancePlan]:
+        """Upkeep to leave running: compacts, then removes versions ``older_than`` that and what failed commits left. Nothing younger
+        than ``in_flight`` goes. Fragments that an index would no longer cover are left as they are, unless ``indexed_too``.
+        ``dry_run``: does nothing, and gives a :class:`MaintenancePlan`, each file with its reason."""
+        policy = {
+            "older_than": _micros(older_than), "in_flight": _micros(in_flight), "target_rows": target_rows_per_fragment,
+            "compact": compact, "cleanup": cleanup, "indexed_too": indexed_too, "clones": list(clones or []),
+        }  # fmt: skip
+        said = _pilum.table_maintain(self._table, policy, dry_run)
+        uncovered = dict(said["uncovered"])
+        if dry_run:
+            return MaintenancePlan(said["tasks"], self._explained(said["cleanup"], 10**9), uncovered)
+        if said["version"] != self.version:
+            self._move(said["version"])
+        return Maintenance(said["version"], said["fragments_removed"], said["fragments_added"], _stats(said["stats"]), uncovered)
+
     def _foreseen(self, policy: Dict[str, Any], most: int) -> CleanupExplanation:
-        said = _pilum.table_cleanup(self._table, policy, dry_run=True)
+        return self._explained(_pilum.table_cleanup(self._table, policy, dry_run=True), most)
+
+    def _explained(self, said: Dict[str, Any], most: int) -> CleanupExplanation:
         files = [
             (f["goes"], CleanupCandidateFile(f["path"], f["kind"], not f["named"], f["bytes"], f["reason"])) for f in said["files"]
         ]
@@ -192,4 +241,6 @@ __all__ = [
     "CleanupExplanation",
     "CleanupReferencedBranch",
     "CleanupStats",
+    "Maintenance",
+    "MaintenancePlan",
 ]

@@ -132,8 +132,10 @@ class Planner {
     old_.Seal();
   }
 
-  // Another clean-up took it since it was listed.
-  bool IsGone(const Holder& h) const { return ours_ && KindOf(h.status) == ErrorKind::kNotFound; }
+  // Another clean-up took it since it was listed; or it is a guard, which needs nothing.
+  bool IsGone(const Holder& h) const {
+    return ours_ && (KindOf(h.status) == ErrorKind::kNotFound || (h.branch == kGuardName && branch_ != kGuardName));
+  }
 
   StoreTime TimeOf(uint32_t i) const {
     return StoreTime{std::chrono::microseconds(refs_.holders[i].timestamp_ns / 1000)};
