@@ -55,6 +55,16 @@ std::set<int> FieldAndBelow(const WireFields& fields, int field) {
   return out;
 }
 
+FieldPath FieldPathOf(const WireFields& fields, int at) {
+  std::vector<std::string> steps{fields[at].name()};
+  for (int32_t parent = fields[at].parent_id(); parent >= 0;) {
+    const auto above = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.id() == parent; });
+    steps.insert(steps.begin(), above->name());
+    parent = above->parent_id();
+  }
+  return {std::move(steps)};
+}
+
 int32_t NextFieldId(const wire::Manifest& manifest) {
   int32_t most = -1;
   for (const auto& f : manifest.fields()) most = std::max(most, f.id());

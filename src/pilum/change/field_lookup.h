@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "pilum/base/types.h"
 #include "pilum/table/commit/schema_fields.h"
 
 namespace pilum {
@@ -13,6 +14,8 @@ namespace pilum {
 Result<int> FindField(const WireFields& fields, const std::string& path);
 // Indices of the field itself and of all below it.
 std::set<int> FieldAndBelow(const WireFields& fields, int field);
+// Names from the outside in.
+FieldPath FieldPathOf(const WireFields& fields, int field);
 // Above all ids that the schema or a data file of `manifest` has or had.
 int32_t NextFieldId(const wire::Manifest& manifest);
 

@@ -13,19 +13,21 @@
 
 namespace pilum::python {
 
-void BindFile(nanobind::module_& m);         // BatchStream, FileReader, FileWriter
-void BindStore(nanobind::module_& m);        // PartStore, Snapshot, QueryResult
-void BindTable(nanobind::module_& m);        // Table
-void BindTableWrites(nanobind::module_& m);  // what changes one
-void BindCommits(nanobind::module_& m);      // transactions, rows that are not committed
-void BindCleanup(nanobind::module_& m);      // table_cleanup, table_maintain
-void BindUpdates(nanobind::module_& m);      // its rows in place
-void BindMerges(nanobind::module_& m);       // rows into it by their keys
-void BindCompaction(nanobind::module_& m);   // compaction
-void BindBranches(nanobind::module_& m);     // branches, clones
-void BindBatches(nanobind::module_& m);      // BatchAppends
-void BindSketches(nanobind::module_& m);     // Hll, Bloom and the other sketches
-void BindExpressions(nanobind::module_& m);  // expression_sql
+void BindFile(nanobind::module_& m);            // BatchStream, FileReader, FileWriter
+void BindStore(nanobind::module_& m);           // PartStore, Snapshot, QueryResult
+void BindTable(nanobind::module_& m);           // Table
+void BindTableWrites(nanobind::module_& m);     // what changes one
+void BindTableColumns(nanobind::module_& m);    // its columns
+void BindFragmentWrites(nanobind::module_& m);  // fragments, for others to commit
+void BindCommits(nanobind::module_& m);         // transactions, rows that are not committed
+void BindCleanup(nanobind::module_& m);         // table_cleanup, table_maintain
+void BindUpdates(nanobind::module_& m);         // its rows in place
+void BindMerges(nanobind::module_& m);          // rows into it by their keys
+void BindCompaction(nanobind::module_& m);      // compaction
+void BindBranches(nanobind::module_& m);        // branches, clones
+void BindBatches(nanobind::module_& m);         // BatchAppends
+void BindSketches(nanobind::module_& m);        // Hll, Bloom and the other sketches
+void BindExpressions(nanobind::module_& m);     // expression_sql
 
 // A Snapshot. `read`: where what its reads fetched is added up, once each is done.
 nanobind::object ToPython(std::shared_ptr<const Snapshot> snapshot, std::shared_ptr<ReadStats> read);

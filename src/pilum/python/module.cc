@@ -21,6 +21,8 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindStore(m);
   pilum::python::BindTable(m);
   pilum::python::BindTableWrites(m);
+  pilum::python::BindTableColumns(m);
+  pilum::python::BindFragmentWrites(m);
   pilum::python::BindCommits(m);
   pilum::python::BindCleanup(m);
   pilum::python::BindUpdates(m);

@@ -10,7 +10,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "pilum/change/columns.h"
 #include "pilum/change/delete_rows.h"
 #include "pilum/change/restore.h"
 #include "pilum/change/settings.h"
@@ -73,29 +72,6 @@ uint64_t Change(nb::handle table, const std::string& what, const std::map<std::s
   return RunChange([&](ReadContext& ctx) { return ChangeSettings(base, change, how, ctx); }).version;
 }
 
-uint64_t Drop(nb::handle table, const std::vector<std::string>& columns, const nb::dict& options) {
-  const ChangeOptions how = ReadChangeOptions(options);
-  const WritableTable base = Writable(table);
-  return RunChange([&](ReadContext& ctx) { return DropColumns(base, columns, how, ctx); }).version;
-}
-
-using Alteration = std::tuple<std::string, std::optional<std::string>, std::optional<bool>>;
-
-uint64_t Alter(nb::handle table, const std::vector<Alteration>& alterations, const nb::dict& options) {
-  const ChangeOptions how = ReadChangeOptions(options);
-  const WritableTable base = Writable(table);
-  std::vector<ColumnAlteration> list;
-  for (const auto& [path, name, nullable] : alterations) list.push_back({path, name, nullable});
-  return RunChange([&](ReadContext& ctx) { return AlterColumns(base, list, how, ctx); }).version;
-}
-
-uint64_t AddNulls(nb::handle table, nb::handle schema, const nb::dict& options) {
-  const ChangeOptions how = ReadChangeOptions(options);
-  const WritableTable base = Writable(table);
-  const auto columns = SchemaFromPython(schema);
-  return RunChange([&](ReadContext& ctx) { return AddNullColumns(base, *columns, how, ctx); }).version;
-}
-
 void Tag(nb::handle table, const std::string& what, const std::string& name, const Texts& metadata) {
   const WritableTable at = Writable(table);
   RunChange([&](ReadContext& ctx) {
@@ -141,9 +117,6 @@ void BindTableWrites(nb::module_& m) {
   m.def("table_restore", &Restore, nb::arg("table"), options);
   m.def("table_settings", &Change, nb::arg("table"), nb::arg("what"), nb::arg("fields"), nb::arg("entries"),
         nb::arg("replace"), options);
-  m.def("table_drop_columns", &Drop, nb::arg("table"), nb::arg("columns"), options);
-  m.def("table_alter_columns", &Alter, nb::arg("table"), nb::arg("alterations"), options);
-  m.def("table_add_null_columns", &AddNulls, nb::arg("table"), nb::arg("schema"), options);
   m.def("table_tag", &Tag, nb::arg("table"), nb::arg("what"), nb::arg("name"), nb::arg("metadata") = Texts());
 }
 

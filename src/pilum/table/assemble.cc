@@ -24,6 +24,22 @@ Result<BufferPtr> Validity(const arrow::Array& array, arrow::MemoryPool* pool) {
   return arrow::internal::CopyBitmap(pool, array.null_bitmap_data(), array.offset(), array.length());
 }
 
+// A struct is NULL where all its files say so: fields that were added later may have values in it (as pylance reads it).
+Result<BufferPtr> StructValidity(const Arrays& parts, arrow::MemoryPool* pool) {
+  BufferPtr out;
+  for (const ArrayPtr& part : parts) {
+    PILUM_ASSIGN_OR_RETURN(const BufferPtr own, Validity(*part, pool));
+    if (!own) return BufferPtr();
+    if (!out) {
+      out = own;
+    } else {
+      PILUM_ASSIGN_OR_RETURN(out,
+                             arrow::internal::BitmapOr(pool, out->data(), 0, own->data(), 0, parts[0]->length(), 0));
+    }
+  }
+  return out;
+}
+
 Result<ArrayPtr> AssembleStruct(const std::shared_ptr<arrow::DataType>& type, const Arrays& parts, int64_t length,
                                 arrow::MemoryPool* pool) {
   arrow::ArrayVector children;
@@ -31,12 +47,15 @@ Result<ArrayPtr> AssembleStruct(const std::shared_ptr<arrow::DataType>& type, co
     Arrays below;
     for (const ArrayPtr& part : parts) {
       const auto& s = static_cast<const arrow::StructArray&>(*part);
-      if (const int i = s.struct_type()->GetFieldIndex(field->name()); i >= 0) below.push_back(s.field(i));
+      const int i = s.struct_type()->GetFieldIndex(field->name());
+      if (i < 0) continue;
+      const bool hides = parts.size() > 1 && part->null_count() > 0;  // no values where its own struct is NULL
+      PILUM_ASSIGN_OR_RETURN(below.emplace_back(), hides ? s.GetFlattenedField(i, pool) : Result<ArrayPtr>(s.field(i)));
     }
     PILUM_ASSIGN_OR_RETURN(auto child, AssembleColumn(field->type(), below, length, pool));
     children.push_back(std::move(child));
   }
-  PILUM_ASSIGN_OR_RETURN(auto validity, Validity(*parts[0], pool));
+  PILUM_ASSIGN_OR_RETURN(auto validity, StructValidity(parts, pool));
   return std::make_shared<arrow::StructArray>(type, length, std::move(children), std::move(validity));
 }
 

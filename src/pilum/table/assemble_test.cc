@@ -33,6 +33,14 @@ TEST(Assemble, StructsOfSeveralFiles) {
   Expect(whole, {a}, R"([{"a": 1, "b": null}, null, {"a": 3, "b": null}])");
   Expect(whole, {a->Slice(1), b->Slice(1)}, R"([null, {"a": 3, "b": null}])");
   Expect(whole, {}, "[null, null]");
+  // NULL is where all say so; one whose struct is NULL has no values there, whatever lies below.
+  const ArrayPtr more = Json(arrow::struct_({kB}), R"([{"b": "x"}, {"b": "y"}, {"b": "z"}])");
+  Expect(whole, {a, more}, R"([{"a": 1, "b": "x"}, {"a": null, "b": "y"}, {"a": 3, "b": "z"}])");
+  Expect(whole, {more, a}, R"([{"a": 1, "b": "x"}, {"a": null, "b": "y"}, {"a": 3, "b": "z"}])");
+  const ArrayPtr under = std::make_shared<arrow::StructArray>(
+      arrow::struct_({kB}), 3, arrow::ArrayVector{Json(arrow::utf8(), R"(["x", "y", "z"])")},
+      Json(arrow::struct_({kB}), R"([{"b": ""}, null, null])")->null_bitmap());
+  Expect(whole, {a, under}, R"([{"a": 1, "b": "x"}, null, {"a": 3, "b": null}])");
 }
 
 TEST(Assemble, ListsOfStructs) {

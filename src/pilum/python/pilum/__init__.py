@@ -59,6 +59,8 @@ def bytes_read_counter() -> int:
 
 
 _LATER = {
+    "BatchUDF": "udf",
+    "batch_udf": "udf",
     "scan": "lazyframe",
     "json_to_schema": "schema",
     "schema_to_json": "schema",
@@ -78,6 +80,7 @@ def __getattr__(name):
 
 __all__ = [
     "AutoCleanupConfig",
+    "BatchUDF",
     "CancelledError",
     "CleanupExplanation",
     "CleanupStats",
@@ -99,6 +102,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "__version__",
+    "batch_udf",
     "bytes_read_counter",
     "dataset",
     "errors",

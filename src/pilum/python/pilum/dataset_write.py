@@ -2,12 +2,9 @@
 version, and the dataset it was called on becomes that version."""
 
 from datetime import timedelta
-from typing import Any, Dict, Iterable, List, Optional, Union
-
-import pyarrow as pa
+from typing import Dict, List, Optional
 
 from . import _pilum
-from .errors import UnsupportedError, UsageError
 from .store import _params
 
 Values = Dict[str, Optional[str]]
@@ -50,33 +47,6 @@ class Writes:
     def restore(self) -> None:
         """Makes this version the newest again: a new version with its rows, schema and settings."""
         self._move(_pilum.table_restore(self._table))
-
-    def drop_columns(self, columns: List[str]) -> None:
-        """``"a.b"`` drops a field of a struct. No file is rewritten; those that hold nothing else leave the fragments."""
-        self._move(_pilum.table_drop_columns(self._table, list(columns)))
-
-    def alter_columns(self, *alterations: Dict[str, Any]) -> None:
-        """``{"path": "a.b", "name": …, "nullable": True}``: another name, or NULLs allowed. No file is rewritten."""
-        wanted = []
-        for alteration in alterations:
-            unknown = set(alteration) - {"path", "name", "nullable", "data_type"}
-            if unknown or "path" not in alteration:
-                raise UsageError(f"an alteration has a path, and name, nullable or data_type: {alteration!r}")
-            if alteration.get("data_type") is not None:
-                raise UnsupportedError("another data_type of a column is not supported by Pilum yet")
-            wanted.append((alteration["path"], alteration.get("name"), alteration.get("nullable")))
-        self._move(_pilum.table_alter_columns(self._table, wanted))
-
-    def add_columns(self, transforms: Union[pa.Field, Iterable[pa.Field], pa.Schema], **how) -> None:
-        """Columns of NULLs, by a field, fields or a schema. No file is written."""
-        if isinstance(transforms, pa.Field):
-            transforms = [transforms]
-        if not isinstance(transforms, pa.Schema):
-            fields = list(transforms) if isinstance(transforms, (list, tuple)) else []
-            if not fields or not all(isinstance(f, pa.Field) for f in fields):
-                raise UnsupportedError("columns are added as fields or a schema, for NULLs; values are not supported by Pilum yet")
-            transforms = pa.schema(fields)
-        self._move(_pilum.table_add_null_columns(self._table, transforms))
 
     def _settings(self, what: str, values: Values, replace: bool) -> None:
         self._move(_pilum.table_settings(self._table, what, {}, dict(values), replace))

@@ -7,13 +7,13 @@ import pyarrow.dataset
 
 from .commits import FragmentDeletes, create_fragment, write_fragments
 from .errors import UnsupportedError, UsageError
+from .fragment_columns import FragmentWrites
 from .fragment_metadata import DataFile, DeletionFile, FragmentMetadata, RowDatasetVersionMeta, RowIdMeta, RowIdSequence
 from .rows import Reads
 from .scanner import Columns, Filter, LanceScanner
-from .versions import refuse_writes
 
 
-class LanceFragment(FragmentDeletes, Reads, pyarrow.dataset.Fragment):
+class LanceFragment(FragmentWrites, FragmentDeletes, Reads, pyarrow.dataset.Fragment):
     """Some rows of a version, and the files that they are in."""
 
     def __init__(self, dataset, fragment_id: Optional[int] = None, *, fragment: Optional[FragmentMetadata] = None):
@@ -99,7 +99,7 @@ class FragmentSession:
         return self._dataset._take_from(self._rows, indices, self._columns)
 
 
-refuse_writes(LanceFragment, "merge", "merge_columns", "update_columns", "create_from_file")
+
 
 __all__ = [
     "DataFile", "DeletionFile", "FragmentMetadata", "FragmentSession", "LanceFragment", "RowDatasetVersionMeta", "RowIdMeta",

@@ -18,6 +18,7 @@ from .batch import Batches
 from .blob import BlobReads
 from .commits import Commits
 from .dataset_clone import Clones
+from .dataset_columns import ColumnWrites
 from .dataset_write import Writes
 from .errors import CorruptError, UsageError
 from .file import _storage, _verify
@@ -50,7 +51,7 @@ def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
-class LanceDataset(Commits, Clones, Writes, Updates, Merges, Upkeep, Optimizes, Batches, Rows, BlobReads, IndexLists):
+class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkeep, Optimizes, Batches, Rows, BlobReads, IndexLists):
     """One version of a Lance table. It never changes; ``checkout_version`` and ``dataset`` give others.
 
     Parameters

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "pilum/table/commit/applying.h"
-#include "pilum/table/commit/index_coverage.h"
+#include "pilum/table/commit/row_id_bytes.h"
 
 namespace pilum {
 
@@ -45,15 +45,33 @@ void SplitMerged(const WireFragments& fragments, const wire::Manifest& m, WireFr
   }
 }
 
+// With stable row ids: rows of a fragment that has a data file it did not have were last changed now.
+void StampChanged(const Applying& next, const std::map<uint64_t, const wire::DataFragment*>& before,
+                  WireFragments* fragments) {
+  if (!next.stable_row_ids) return;
+  for (auto& f : *fragments) {
+    const auto at = before.find(f.id());
+    std::set<std::string> known;
+    if (at != before.end()) {
+      for (const auto& file : at->second->files()) known.insert(file.path());
+    }
+    const bool changed = std::any_of(f.files().begin(), f.files().end(),
+                                     [&](const wire::DataFile& file) { return !known.contains(file.path()); });
+    if (changed) f.set_inline_last_updated_at(SerializeRowVersion(f.physical_rows(), next.options->version));
+  }
+}
+
 }  // namespace
 
 Status ApplyMerge(const wire::Transaction::Merge& op, Applying* next) {
   auto& m = next->manifest;
+  std::map<uint64_t, const wire::DataFragment*> before;
   WireFragments fragments, added;
   SplitMerged(op.fragments(), m, &fragments, &added);
   std::map<uint64_t, const wire::DataFragment*> given;
   for (const auto& f : fragments) given[f.id()] = &f;
   for (const auto& f : m.fragments()) {
+    before[f.id()] = &f;
     const auto at = given.find(f.id());
     if (at == given.end()) return UsageError("the merge leaves out fragment {}; it must name every one", f.id());
     if (at->second->physical_rows() != f.physical_rows()) {
@@ -62,6 +80,7 @@ Status ApplyMerge(const wire::Transaction::Merge& op, Applying* next) {
     }
   }
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&fragments));
+  StampChanged(*next, before, &fragments);
   next->AssignIds(&added);
   PILUM_RETURN_NOT_OK(next->AssignRowIds(&added));
   next->StampVersions(&added);

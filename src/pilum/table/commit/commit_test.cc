@@ -242,6 +242,35 @@ TEST(Commit, AppendsThatLackAColumnThatMayNotBeNull) {
   EXPECT_EQ(KindOf(done.status()), ErrorKind::kRetry) << done.status().ToString();
 }
 
+TEST(Commit, NewRowsDoNotMeetAColumnThatForbidsNulls) {
+  const auto raced = [](bool nullable, bool is_new) {
+    MemoryTable table;
+    table.Create();
+    auto v1 = table.Newest();
+    wire::Transaction t;
+    if (is_new) {
+      *t.mutable_merge()->mutable_fragments() = v1->manifest.fragments();
+      *t.mutable_merge()->mutable_schema() = v1->manifest.fields();
+      *t.mutable_merge()->add_schema() = NewField(2, "c", nullable);
+    } else {
+      *t.mutable_project()->mutable_schema() = v1->manifest.fields();
+      t.mutable_project()->mutable_schema(1)->set_nullable(nullable);
+    }
+    table.Commit(t, v1);
+    const auto append = table.Try(AppendOf({NewFragment("x", 1)}), v1);
+    wire::Transaction upsert;
+    *upsert.mutable_update()->add_new_fragments() = NewFragment("y", 1);
+    const auto update = table.Try(upsert, v1);
+    EXPECT_EQ(append.ok(), nullable) << append.status().ToString();
+    EXPECT_EQ(update.ok(), nullable && !is_new) << update.status().ToString();
+    if (!append.ok()) EXPECT_EQ(KindOf(append.status()), ErrorKind::kRetry);
+    if (!update.ok()) EXPECT_EQ(KindOf(update.status()), ErrorKind::kRetry);
+  };
+  for (const bool nullable : {true, false}) {
+    for (const bool is_new : {true, false}) raced(nullable, is_new);
+  }
+}
+
 TEST(Commit, DetachedVersionsStandBeside) {
   MemoryTable table;
   table.Create();

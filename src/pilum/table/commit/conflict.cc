@@ -163,6 +163,13 @@ Verdict JudgeMerge(const T& theirs) {
   return RetryIf(!beside);
 }
 
+// One that forbids NULLs somewhere has looked at the rows that were there.
+Verdict JudgeProject(const T::Project& ours, const T& theirs) {
+  if (ReplacesAll(theirs)) return Verdict::kConflict;
+  const bool adds_rows = theirs.has_append() || theirs.has_update() || theirs.has_data_replacement();
+  return RetryIf(theirs.has_merge() || theirs.has_project() || (adds_rows && !ours.preserves_nullability()));
+}
+
 Verdict JudgeSettings(const T& ours, const T& theirs) {
   const auto& op = ours.update_config();
   const bool of_schema = op.has_schema_metadata_updates() || op.field_metadata_updates_size() > 0;
@@ -189,8 +196,7 @@ Verdict Judge(const T& ours, bool knows_rows, const T& theirs) {
     case T::kMerge: return JudgeMerge(theirs);
     case T::kRestore: return Verdict::kFine;
     case T::kReserveFragments: return ReplacesAll(theirs) ? Verdict::kConflict : Verdict::kFine;
-    case T::kProject:
-      return ReplacesAll(theirs) ? Verdict::kConflict : RetryIf(theirs.has_merge() || theirs.has_project());
+    case T::kProject: return JudgeProject(ours.project(), theirs);
     case T::kUpdateConfig: return JudgeSettings(ours, theirs);
     case T::kDataReplacement: return JudgeReplacement(ours, theirs);
     case T::kUpdateBases:

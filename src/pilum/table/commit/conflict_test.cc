@@ -79,7 +79,8 @@ std::map<std::string, wire::Transaction> Operations() {
   out["update-f0"] = UpdateAt(0);
   out["insert"].mutable_update()->add_new_fragments();
   out["merge"].mutable_merge();
-  out["project"].mutable_project();
+  out["project"].mutable_project()->set_preserves_nullability(true);
+  out["tighten"].mutable_project();
   out["index-a"] = IndexOf("a_idx", 0);
   out["index-b"] = IndexOf("b_idx", 1);
   *out["compact-f0f1"].mutable_rewrite()->add_groups()->add_old_fragments() = At(0);
@@ -114,31 +115,32 @@ TEST(Conflict, Matrix) {
   ASSERT_EQ(
       names,
       "append base-p base-q compact-f0f1 config-j config-k delete-f0 delete-f1 field-k index-a index-b insert merge "
-      "overwrite project replace-f0 replace-f1 reserve restore schema-k table-k update-f0 ");
+      "overwrite project replace-f0 replace-f1 reserve restore schema-k table-k tighten update-f0 ");
   const std::map<std::string, std::string> expected = {
-      //               ap bp bq co cj ck d0 d1 fk ia ib in me ov pr r0 r1 rs re sk tk u0
-      {"append", ". . . . . . . . . . . . . X . . . . X . . ."},
-      {"overwrite", ". . . . . . . . . . . . . R . . . . . . . ."},
-      {"delete-f0", ". . . R . . R . . . . . R X . R . . X . . R"},
-      {"delete-f1", ". . . R . . . R . . . . R X . . R . X . . ."},
-      {"update-f0", ". . . R . . R . . . . . R X . R . . X . . R"},
-      {"insert", ". . . . . . . . . . . . R X . . . . X . . ."},
-      {"merge", "R . . R . . R R . . . R R X R R R . X . . R"},
-      {"project", ". . . . . . . . . . . . R X R . . . X . . ."},
-      {"index-a", ". . . R . . . . . R . . . X . R R . X . . ."},
-      {"index-b", ". . . R . . . . . . R . . X . . . . X . . ."},
-      {"compact-f0f1", ". . . R . . R R . R R . R X . R R . X . . R"},
-      {"restore", ". . . . . . . . . . . . . . . . . . . . . ."},
-      {"reserve", ". . . . . . . . . . . . . X . . . . X . . ."},
-      {"config-k", ". . . . . X . . . . . . . . . . . . . . . ."},
-      {"config-j", ". . . . X . . . . . . . . . . . . . . . . ."},
-      {"table-k", ". . . . . . . . . . . . . . . . . . . . X ."},
-      {"schema-k", ". . . . . . . . . . . . . X . . . . X X . ."},
-      {"field-k", ". . . . . . . . X . . . . X . . . . X . . ."},
-      {"base-p", ". X . . . . . . . . . . . . . . . . . . . ."},
-      {"base-q", ". . X . . . . . . . . . . . . . . . . . . ."},
-      {"replace-f0", ". . . R . . . . . R . . R X . R . . X . . R"},
-      {"replace-f1", ". . . R . . . . . R . . R X . . R . X . . ."},
+      //               ap bp bq co cj ck d0 d1 fk ia ib in me ov pr r0 r1 rs re sk tk ti u0
+      {"append", ". . . . . . . . . . . . . X . . . . X . . . ."},
+      {"overwrite", ". . . . . . . . . . . . . R . . . . . . . . ."},
+      {"delete-f0", ". . . R . . R . . . . . R X . R . . X . . . R"},
+      {"delete-f1", ". . . R . . . R . . . . R X . . R . X . . . ."},
+      {"update-f0", ". . . R . . R . . . . . R X . R . . X . . . R"},
+      {"insert", ". . . . . . . . . . . . R X . . . . X . . . ."},
+      {"merge", "R . . R . . R R . . . R R X R R R . X . . R R"},
+      {"project", ". . . . . . . . . . . . R X R . . . X . . R ."},
+      {"tighten", "R . . . . . . . . . . R R X R R R . X . . R R"},
+      {"index-a", ". . . R . . . . . R . . . X . R R . X . . . ."},
+      {"index-b", ". . . R . . . . . . R . . X . . . . X . . . ."},
+      {"compact-f0f1", ". . . R . . R R . R R . R X . R R . X . . . R"},
+      {"restore", ". . . . . . . . . . . . . . . . . . . . . . ."},
+      {"reserve", ". . . . . . . . . . . . . X . . . . X . . . ."},
+      {"config-k", ". . . . . X . . . . . . . . . . . . . . . . ."},
+      {"config-j", ". . . . X . . . . . . . . . . . . . . . . . ."},
+      {"table-k", ". . . . . . . . . . . . . . . . . . . . X . ."},
+      {"schema-k", ". . . . . . . . . . . . . X . . . . X X . . ."},
+      {"field-k", ". . . . . . . . X . . . . X . . . . X . . . ."},
+      {"base-p", ". X . . . . . . . . . . . . . . . . . . . . ."},
+      {"base-q", ". . X . . . . . . . . . . . . . . . . . . . ."},
+      {"replace-f0", ". . . R . . . . . R . . R X . R . . X . . . R"},
+      {"replace-f1", ". . . R . . . . . R . . R X . . R . X . . . ."},
   };
   ASSERT_EQ(expected.size(), Operations().size());
   for (const auto& [b, wanted] : expected) {

@@ -141,10 +141,28 @@ std::string PathOf(const WireFields& fields, const wire::Field& field) {
   return field.name();
 }
 
+// New rows may have NULLs where the version that they were written for allowed them, or had no such column.
+Status CheckNullsStand(const RebaseInput& in) {
+  std::map<int32_t, bool> nullable;
+  for (const auto& field : in.read->manifest.fields()) nullable[field.id()] = field.nullable();
+  const auto& now = in.current->manifest.fields();
+  for (const auto& field : now) {
+    const auto before = nullable.find(field.id());
+    if (field.nullable() || (before != nullable.end() && !before->second)) continue;
+    const bool inside = field.parent_id() >= 0 && !nullable.contains(field.parent_id());
+    if (inside) continue;  // of a column that is new itself
+    return Raced(fmt::format("column '{}' may hold no NULLs after the new rows were written, which may have some there",
+                             PathOf(now, field)));
+  }
+  return Status::OK();
+}
+
 // New rows hold columns by id. One that was rewritten as another type has another id, under which they would be NULL.
-Status CheckColumnsStand(const RebaseInput& in, const wire::Transaction::Append& op) {
+Status CheckColumnsStand(const RebaseInput& in, const WireFragments& fragments) {
+  if (fragments.empty()) return Status::OK();
+  PILUM_RETURN_NOT_OK(CheckNullsStand(in));
   std::set<int32_t> held;
-  for (const auto& fragment : op.fragments()) {
+  for (const auto& fragment : fragments) {
     for (const auto& file : fragment.files()) held.insert(file.fields().begin(), file.fields().end());
   }
   const auto& now = in.current->manifest.fields();
@@ -173,7 +191,7 @@ Status Rebase(const RebaseInput& input, ObjectStore* table, wire::Transaction* t
     const bool by_fragment = transaction->has_delete_() || transaction->has_update();
     return by_fragment ? Raced("the version that was read is gone") : Status::OK();
   }
-  if (transaction->has_append()) return CheckColumnsStand(input, transaction->append());
+  if (transaction->has_append()) return CheckColumnsStand(input, transaction->append().fragments());
   DeletionMerger merger(input, table, written, ctx);
   if (transaction->has_delete_()) {
     auto* op = transaction->mutable_delete_();
@@ -181,6 +199,7 @@ Status Rebase(const RebaseInput& input, ObjectStore* table, wire::Transaction* t
   }
   if (transaction->has_update()) {
     auto* op = transaction->mutable_update();
+    PILUM_RETURN_NOT_OK(CheckColumnsStand(input, op->new_fragments()));
     return RebaseRows(&merger, op->mutable_updated_fragments(), op->mutable_removed_fragment_ids());
   }
   return Status::OK();
