@@ -346,5 +346,5 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
 
 refuse_writes(
     LanceDataset, "add_bases", "create_index",
-    "create_scalar_index", "drop_index", "merge",
+    "create_scalar_index", "drop_index",
 )  # fmt: skip
