@@ -4,6 +4,7 @@
 #include "pilum/cli/table/cleanup_text.h"
 #include "pilum/cli/table/compact_text.h"
 #include "pilum/cli/table/verbs.h"
+#include "pilum/cli/table/write_verb.h"
 
 namespace pilum::cli {
 namespace {
