@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pilum/query/arithmetic_int64.h"
 #include "pilum/query/binder.h"
 #include "pilum/values/decimal.h"
 #include "pilum/values/time.h"
@@ -105,6 +106,7 @@ class Arith : public ValueExpr {
  private:
   Result<std::shared_ptr<arrow::Array>> Compute(EvalContext& in, const std::shared_ptr<arrow::Array>& a,
                                                 const std::shared_ptr<arrow::Array>& b) const {
+    if (form_ == Form::kInt && FitsInt64(*a->type()) && FitsInt64(*b->type())) return ArithInt64(op_, *a, *b);
     std::vector<std::optional<Value>> out(static_cast<size_t>(in.rows));
     auto each = [&](auto one) {
       for (int64_t i = 0; i < in.rows; ++i) {
