@@ -402,3 +402,13 @@ def test_one_fragment_of_all_rows(uri):
     assert again == ds.get_fragments()[0].metadata.files[0]
     with pytest.raises(pilum.UsageError, match="different schema"):
         write_fragments(pa.table({"z": [1]}), ds)
+
+
+def test_transaction_properties_are_texts(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    with pytest.raises(TypeError, match="7"):
+        pilum.write_dataset(rows(3), uri, transaction_properties={7: "seven"})
+    pilum.write_dataset(rows(3), uri)
+    transaction = pilum.Transaction(1, Ours.Append(write_fragments(rows(3), uri)), transaction_properties={"n": 7})
+    with pytest.raises(TypeError, match="'n': 7"):
+        pilum.LanceDataset.commit(uri, transaction)

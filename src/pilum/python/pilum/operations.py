@@ -14,6 +14,7 @@ import pyarrow as pa
 from .fragment_metadata import DataFile, FragmentMetadata, file_to_native, from_native, to_native
 from .schema import LanceSchema
 from .versions import DatasetBasePath
+from .write import properties
 
 
 @dataclass
@@ -283,7 +284,7 @@ def to_wire(t: Transaction) -> Dict[str, Any]:
     return {
         "read_version": t.read_version or 0,
         "uuid": str(t.uuid),
-        "properties": dict(t.transaction_properties or {}),
+        "properties": properties(None, t.transaction_properties),
         "kind": op.kind,
         "operation": operation,
     }

@@ -55,6 +55,9 @@ def properties(message: Optional[str], given: Optional[Dict[str, str]]) -> Dict[
     out = dict(given or {})
     if message is not None:
         out[_MESSAGE] = message
+    for key, value in out.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError(f"transaction properties are texts by name: {key!r}: {value!r}")
     return out
 
 
