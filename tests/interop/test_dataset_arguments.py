@@ -296,7 +296,7 @@ def test_what_is_refused(table):
         ds.to_table(nearest={"column": "v", "q": [1.0], "k": 1})
     with pytest.raises(UnsupportedError, match="full-text search"):
         ds.scanner(full_text_query="x")
-    for change in (ds.create_index, ds.get_fragment(0).create_from_file):
+    for change in (ds.create_index, ds.add_bases):
         with pytest.raises(UnsupportedError, match="does not do yet"):
             change("i > 5")
     with pytest.raises(NotFound):
