@@ -11,6 +11,7 @@
 #include <arrow/type.h>
 
 #include "pilum/change/field_lookup.h"
+#include "pilum/change/fragment_scan.h"
 #include "pilum/source/field_path.h"
 
 namespace pilum {
@@ -58,24 +59,13 @@ class CastValues final : public ColumnValues {
   Result<std::shared_ptr<arrow::Schema>> Schema(const Table&, ReadContext&) override { return schema_; }
 
   Status Begin(const Table& table, const std::vector<uint64_t>& fragments, ReadContext& ctx) override {
-    PILUM_ASSIGN_OR_RETURN(snapshot_, table.OpenSnapshot({fragments}, ctx));
-    ctx_ = &ctx;
-    unit_ = 0;
-    stream_.reset();
-    return Status::OK();
+    return scan_.Begin(table, fragments, ctx);
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    for (;;) {
-      if (!stream_) {
-        if (unit_ == snapshot_->units().size()) return nullptr;
-        const auto& unit = snapshot_->units()[unit_++];
-        PILUM_ASSIGN_OR_RETURN(stream_, unit->Read(columns_, RowSet::All(unit->num_rows()), {}, *ctx_));
-      }
-      PILUM_ASSIGN_OR_RETURN(const auto batch, stream_->Next());
-      if (batch) return Cast(*batch);
-      stream_.reset();
-    }
+    PILUM_ASSIGN_OR_RETURN(const auto batch, scan_.Next(columns_));
+    if (!batch) return nullptr;
+    return Cast(*batch);
   }
 
  private:
@@ -94,10 +84,7 @@ class CastValues final : public ColumnValues {
 
   std::vector<FieldPath> columns_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::shared_ptr<const Snapshot> snapshot_;
-  ReadContext* ctx_ = nullptr;
-  size_t unit_ = 0;
-  std::unique_ptr<BatchStream> stream_;
+  FragmentScan scan_;
 };
 
 // What is below field `at` goes, and the field has the type instead; new ids from *next on.

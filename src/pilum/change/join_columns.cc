@@ -11,6 +11,7 @@
 #include <arrow/type.h>
 
 #include "pilum/change/add_columns.h"
+#include "pilum/change/fragment_scan.h"
 #include "pilum/query/evaluate.h"
 #include "pilum/query/select/row_key.h"
 #include "pilum/source/field_path.h"
@@ -102,24 +103,13 @@ class JoinValues final : public ColumnValues {
   }
 
   Status Begin(const Table& table, const std::vector<uint64_t>& fragments, ReadContext& ctx) override {
-    PILUM_ASSIGN_OR_RETURN(snapshot_, table.OpenSnapshot({fragments}, ctx));
-    ctx_ = &ctx;
-    unit_ = 0;
-    stream_.reset();
-    return Status::OK();
+    return scan_.Begin(table, fragments, ctx);
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    for (;;) {
-      if (!stream_) {
-        if (unit_ == snapshot_->units().size()) return nullptr;
-        const auto& unit = snapshot_->units()[unit_++];
-        PILUM_ASSIGN_OR_RETURN(stream_, unit->Read(MinimalPaths(read_), RowSet::All(unit->num_rows()), {}, *ctx_));
-      }
-      PILUM_ASSIGN_OR_RETURN(const auto batch, stream_->Next());
-      if (batch) return Join(*batch);
-      stream_.reset();
-    }
+    PILUM_ASSIGN_OR_RETURN(const auto batch, scan_.Next(MinimalPaths(read_)));
+    if (!batch) return nullptr;
+    return Join(*batch);
   }
 
  private:
@@ -152,10 +142,7 @@ class JoinValues final : public ColumnValues {
   const bool or_own_;
   std::vector<uint64_t>* const found_;
   std::vector<FieldPath> read_;  // the key first
-  std::shared_ptr<const Snapshot> snapshot_;
-  ReadContext* ctx_ = nullptr;
-  size_t unit_ = 0;
-  std::unique_ptr<BatchStream> stream_;
+  FragmentScan scan_;
 };
 
 bool IsSystem(const std::string& name) { return name == "_rowid" || name == "_rowaddr"; }

@@ -45,19 +45,6 @@ TakenRows ByFragment(const std::vector<MergePair>& pairs) {
   return ByFragment(addresses);
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch,
-                                                     const std::vector<int64_t>& rows) {
-  arrow::Int64Builder builder;
-  PILUM_RETURN_NOT_OK(builder.AppendValues(rows));
-  PILUM_ASSIGN_OR_RETURN(auto indices, builder.Finish());
-  arrow::ArrayVector columns;
-  for (const auto& column : batch.columns()) {
-    PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(column, indices));
-    columns.push_back(taken.make_array());
-  }
-  return arrow::RecordBatch::Make(batch.schema(), static_cast<int64_t>(rows.size()), std::move(columns));
-}
-
 std::shared_ptr<arrow::RecordBatch> NoColumns(size_t rows) {
   return arrow::RecordBatch::Make(arrow::schema({}), static_cast<int64_t>(rows), arrow::ArrayVector());
 }
@@ -226,6 +213,19 @@ class Planner {
 Result<MergePlan> PlanMerge(const Table& table, const MergeSource& source, const std::vector<std::string>& on,
                             const MergeOptions& options, ReadContext& ctx) {
   return Planner(table, source, on, options, ctx).Plan();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch,
+                                                     const std::vector<int64_t>& rows) {
+  arrow::Int64Builder builder;
+  PILUM_RETURN_NOT_OK(builder.AppendValues(rows));
+  PILUM_ASSIGN_OR_RETURN(auto indices, builder.Finish());
+  arrow::ArrayVector columns;
+  for (const auto& column : batch.columns()) {
+    PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(column, indices));
+    columns.push_back(taken.make_array());
+  }
+  return arrow::RecordBatch::Make(batch.schema(), static_cast<int64_t>(rows.size()), std::move(columns));
 }
 
 Status FindKeys(const Table& table, const std::vector<uint64_t>& fragments, const std::vector<std::string>& on,

@@ -38,6 +38,9 @@ Status ReadPairs(const Table& table, const MergeSource& source, const std::vecto
                  const std::vector<std::string>& target_columns, const std::vector<std::string>& source_columns,
                  ReadContext& ctx, const TakePairs& take);
 
+// Rows of a batch by number, in any order and again and again.
+Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch, const std::vector<int64_t>& rows);
+
 // Rows of these fragments that have one of the keys.
 Status FindKeys(const Table& table, const std::vector<uint64_t>& fragments, const std::vector<std::string>& on,
                 const MergeKeys& keys, ReadContext& ctx,

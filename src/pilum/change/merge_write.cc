@@ -83,16 +83,8 @@ class WholeRows {
     const bool one_run = rows.back() - rows.front() + 1 == static_cast<int64_t>(rows.size()) &&
                          std::adjacent_find(rows.begin(), rows.end()) == rows.end();
     if (one_run) return writer->Write(*batch.Slice(rows.front(), static_cast<int64_t>(rows.size())));
-    arrow::Int64Builder builder;
-    PILUM_RETURN_NOT_OK(builder.AppendValues(rows));
-    PILUM_ASSIGN_OR_RETURN(auto indices, builder.Finish());
-    arrow::ArrayVector columns;
-    for (const auto& column : batch.columns()) {
-      PILUM_ASSIGN_OR_RETURN(arrow::Datum taken, arrow::compute::Take(column, indices));
-      columns.push_back(taken.make_array());
-    }
-    return writer->Write(
-        *arrow::RecordBatch::Make(batch.schema(), static_cast<int64_t>(rows.size()), std::move(columns)));
+    PILUM_ASSIGN_OR_RETURN(const auto taken, TakeRows(batch, rows));
+    return writer->Write(*taken);
   }
 
   const MergeSource& source_;
