@@ -126,7 +126,8 @@ struct World {
   size_t files() { return store->List("data/").ValueOrDie().size(); }
   std::vector<uint64_t> Rows() {
     std::vector<uint64_t> out;
-    for (const auto& f : Open().table->manifest().fragments) {
+    const auto table = Open().table;
+    for (const auto& f : table->manifest().fragments) {
       out.push_back(f.physical_rows - (f.deletions ? f.deletions->num_deleted : 0));
     }
     return out;
