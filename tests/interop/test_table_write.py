@@ -415,3 +415,19 @@ def test_many_histories(tmp_path, seed):
             want = {i for i in want if not (i % k == 1 and i < below or i == one)}
         assert ids(uri) == sorted(want)
     both(uri)
+
+
+def test_paths_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    pilum.write_dataset(pa.table({"a": [1]}), "~/t.lance")
+    pilum.write_dataset(pa.table({"a": [2]}), "~/t.lance", mode="append")
+    assert lance.dataset(str(tmp_path / "t.lance")).count_rows() == pilum.dataset("~/t.lance").count_rows() == 2
+
+
+def test_rows_that_do_not_fit_are_an_oserror_too(tmp_path):
+    """As pylance's are, for code that catches those."""
+    uri = str(tmp_path / "t.lance")
+    pilum.write_dataset(pa.table({"a": [1]}), uri)
+    for engine in (lance, pilum):
+        with pytest.raises(OSError, match="b"):
+            engine.write_dataset(pa.table({"b": [1]}), uri, mode="append")

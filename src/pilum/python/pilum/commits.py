@@ -19,13 +19,13 @@ _DETACHED = 1 << 63
 
 def _target(base, storage_options: Optional[Dict[str, str]]):
     """(dataset or None, its native table or None, path, its storage options)"""
-    from .table import LanceDataset
+    from .table import LanceDataset, _absolute
 
     if isinstance(base, LanceDataset):
         return base, base._table, base._uri, base._storage_options if storage_options is None else storage_options
     if not isinstance(base, (str, os.PathLike)):
         raise TypeError(f"base_uri must be str, Path, or LanceDataset, got {type(base)}")
-    return None, None, os.fspath(base), storage_options
+    return None, None, _absolute(base), storage_options
 
 
 def _opened(base, path: str, version: int, storage_options):

@@ -10,6 +10,7 @@ _HOMES = {
     "operations": ("Index", "IndexFile", "LanceOperation", "Transaction"),
     "scanner": ("ColumnOrdering", "LanceScanner"),
     "table": ("LanceDataset",),
+    "upkeep": ("AutoCleanupConfig",),
     "write": ("LANCE_COMMIT_MESSAGE_KEY",),
     "versions": ("Branches", "DataStatistics", "DatasetBasePath", "FieldStatistics", "LanceStats", "Tags"),
 }

@@ -21,8 +21,12 @@ class QueryError(Error, ValueError):
     """The query text, a parameter or a column's type is wrong; "at N:" gives the position in the text."""
 
 
-class UsageError(Error, ValueError):
-    """An argument is wrong, such as a row number past the end."""
+class UsageError(Error, ValueError, OSError):
+    """An argument is wrong, such as a row number past the end, or rows do not fit a table. (Also an OSError, as pylance's
+    are where rows do not fit.)"""
+
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
 
 
 class NotFound(Error, FileNotFoundError, ValueError):

@@ -6,7 +6,6 @@ A call that returns was committed, and is on disk: data files, transaction, mani
 leaves that to the system).
 """
 
-import os
 from contextlib import nullcontext
 from typing import Any, Dict, Iterable, Optional
 
@@ -190,6 +189,7 @@ def write_dataset(
     committed first what this cannot follow on.
     """
     from .dataset import LanceDataset
+    from .table import _absolute
 
     _refuse(others)
     if mode not in _MODES:
@@ -203,7 +203,7 @@ def write_dataset(
         base, table = uri, uri._table
         path, storage_options = base._uri, storage_options
     else:
-        path = os.fspath(uri)
+        path = _absolute(uri)
     options = _native_options(
         mode, max_rows_per_file, max_bytes_per_file, max_page_bytes, data_storage_version, enable_v2_manifest_paths,
         enable_stable_row_ids, auto_cleanup_options, properties(commit_message, transaction_properties), sync,
