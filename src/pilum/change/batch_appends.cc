@@ -79,9 +79,7 @@ Result<std::shared_ptr<BatchAppends::Group>> BatchAppends::Add(const Rows& rows,
 // Into files that no version names yet.
 Status BatchAppends::Stage(Group* group) const {
   const ChangeBase& base = *group->base;
-  PILUM_ASSIGN_OR_RETURN(const FileVersion version,
-                         DataVersionOf(options_.data_version.empty() ? base.stored->manifest.data_format().version()
-                                                                     : options_.data_version));
+  PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored, options_.data_version));
   for (const Part& part : group->parts) {
     FragmentWriter writer(
         base.store, part.fit.schema(), part.fit.ids(),
@@ -109,8 +107,7 @@ Result<WrittenTable> BatchAppends::Write(Group* group, ReadContext& ctx) {
   auto done = CommitChange(*group->base, std::move(t), group->staged.written, std::nullopt, options_, ctx);
   if (done.ok()) return WrittenTable{done->version, group->staged.rows};
   // Where the commit may have happened all the same, the files stay: clean-up tells.
-  const ErrorKind kind = KindOf(done.status());
-  if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict) RemoveWritten(store, group->staged.written);
+  if (MadeNoVersion(done.status())) RemoveWritten(store, group->staged.written);
   return done.status();
 }
 

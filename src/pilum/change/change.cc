@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "pilum/change/auto_cleanup.h"
+#include "pilum/table/commit/names.h"
 
 namespace pilum {
 
@@ -26,14 +27,26 @@ Result<ChangeBase> BeginChange(const WritableTable& table, ReadContext& ctx) {
   return ChangeBase{table.table, table.store, std::move(stored), table.main};
 }
 
+void SetProperties(const ChangeOptions& options, wire::Transaction* transaction) {
+  for (const auto& [key, value] : options.properties) (*transaction->mutable_transaction_properties())[key] = value;
+}
+
+void SetStaged(const ChangeOptions& options, uint64_t read_version, wire::Transaction* transaction) {
+  transaction->set_read_version(read_version);
+  transaction->set_uuid(RandomUuid());
+  SetProperties(options, transaction);
+}
+
+bool MadeNoVersion(const Status& status) {
+  return KindOf(status) == ErrorKind::kRetry || KindOf(status) == ErrorKind::kConflict;
+}
+
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
                                std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx,
                                CommitCheck check) {
   CommitOptions how;
   how.sync = options.sync;
-  for (const auto& [key, value] : options.properties) {
-    (*transaction.mutable_transaction_properties())[key] = value;
-  }
+  SetProperties(options, &transaction);
   Committer committer(base.store, base.stored, how);
   committer.AddWritten(std::move(written));
   if (taken) committer.SetTaken(std::move(*taken));

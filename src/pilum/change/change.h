@@ -46,6 +46,13 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
                                std::optional<TakenRows> taken, const ChangeOptions& options, ReadContext& ctx,
                                CommitCheck check = {});
 
+// The transaction carries the properties of these options.
+void SetProperties(const ChangeOptions& options, wire::Transaction* transaction);
+// A transaction that others commit later, on the version that it was made for (0: there is no table yet).
+void SetStaged(const ChangeOptions& options, uint64_t read_version, wire::Transaction* transaction);
+// Of a commit that failed: no version has anything of it, so that its files may go. Else it may have happened all the same.
+bool MadeNoVersion(const Status& status);
+
 // The last step of every change: the commit, and then the clean-up that the table's config may ask for. `table`: as the
 // change began; without a Table where there is none yet.
 Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction, const WritableTable& table,

@@ -11,6 +11,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/query/evaluate.h"
 #include "pilum/table/commit/names.h"
 #include "pilum/table/commit/schema_fields.h"
 
@@ -19,13 +20,6 @@ namespace {
 
 // Rows of a piece that deleted rows are put between, and of blanks written at once.
 constexpr uint64_t kPiece = 16384;
-
-std::shared_ptr<arrow::Array> WithoutExtension(std::shared_ptr<arrow::Array> array) {
-  while (array->type_id() == arrow::Type::EXTENSION) {
-    array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-  }
-  return array;
-}
 
 }  // namespace
 
@@ -71,7 +65,7 @@ Result<std::shared_ptr<arrow::Array>> ColumnFile::Blanks(const arrow::Field& fie
 Result<std::shared_ptr<arrow::Array>> ColumnFile::Spread(const arrow::Field& field,
                                                          std::shared_ptr<arrow::Array> values,
                                                          const arrow::Array& places, int64_t blank) const {
-  values = WithoutExtension(std::move(values));
+  values = Storage(std::move(values));
   if (blank >= 0) {
     PILUM_ASSIGN_OR_RETURN(auto empty, Blanks(*field.WithType(values->type()), 1));
     PILUM_ASSIGN_OR_RETURN(values, arrow::Concatenate({values, empty}));

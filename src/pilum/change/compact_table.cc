@@ -20,13 +20,12 @@ Result<wire::Transaction> RewriteOf(const ChangeBase& base, const std::vector<Re
       if (!seen.insert(id).second) {
         return UsageError("{}: fragment {} is in two results of a compaction", base.table->uri(), id);
       }
-      const auto& all = base.stored->manifest.fragments();
-      const auto at = std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.id() == id; });
-      if (at == all.end()) {
+      const auto* fragment = FindFragment(base.stored->manifest, id);
+      if (!fragment) {
         return UsageError("{}: version {}, which the compaction read, has no fragment {}", base.table->uri(),
                           base.stored->version(), id);
       }
-      *group->add_old_fragments() = *at;
+      *group->add_old_fragments() = *fragment;
     }
     for (const std::string& message : result.new_fragments) {
       PILUM_RETURN_NOT_OK(ParseWire(message, "new fragment of a compaction", group->add_new_fragments()));

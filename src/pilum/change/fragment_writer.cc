@@ -24,6 +24,10 @@ Result<FileVersion> DataVersionOf(const std::string& name) {
   return Unsupported("data files of version {} are not written by this Pilum; it writes 2.0, 2.1 and 2.2", name);
 }
 
+Result<FileVersion> DataVersionOf(const StoredVersion& table, const std::string& asked) {
+  return DataVersionOf(asked.empty() ? table.manifest.data_format().version() : asked);
+}
+
 FragmentWriter::FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_ptr<arrow::Schema> schema,
                                std::shared_ptr<const FieldIds> ids, const FragmentWriterOptions& options)
     : table_(std::move(table)), schema_(std::move(schema)), ids_(std::move(ids)), options_(options) {}

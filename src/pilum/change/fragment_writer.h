@@ -11,6 +11,7 @@
 
 #include "pilum/file/file_writer.h"
 #include "pilum/io/object_store.h"
+#include "pilum/table/commit/stored_version.h"
 #include "pilum/table/commit/wire.h"
 
 namespace pilum {
@@ -31,6 +32,8 @@ struct FragmentWriterOptions {
 
 // "2.1": of data files that are written here; kUnsupported names those that are not.
 Result<FileVersion> DataVersionOf(const std::string& name);
+// Of new files of a table: `asked`, or the table's own where that is empty.
+Result<FileVersion> DataVersionOf(const StoredVersion& table, const std::string& asked = {});
 
 class FragmentWriter {
  public:

@@ -37,14 +37,6 @@ TakenRows ByFragment(const std::vector<uint64_t>& addresses) {
   return out;
 }
 
-TakenRows ByFragment(const std::vector<MergePair>& pairs) {
-  std::vector<uint64_t> addresses;
-  for (const MergePair& p : pairs) {
-    if (addresses.empty() || addresses.back() != p.address) addresses.push_back(p.address);
-  }
-  return ByFragment(addresses);
-}
-
 std::shared_ptr<arrow::RecordBatch> NoColumns(size_t rows) {
   return arrow::RecordBatch::Make(arrow::schema({}), static_cast<int64_t>(rows), arrow::ArrayVector());
 }
@@ -213,6 +205,14 @@ class Planner {
 Result<MergePlan> PlanMerge(const Table& table, const MergeSource& source, const std::vector<std::string>& on,
                             const MergeOptions& options, ReadContext& ctx) {
   return Planner(table, source, on, options, ctx).Plan();
+}
+
+TakenRows ByFragment(const std::vector<MergePair>& pairs) {
+  std::vector<uint64_t> addresses;
+  for (const MergePair& p : pairs) {
+    if (addresses.empty() || addresses.back() != p.address) addresses.push_back(p.address);
+  }
+  return ByFragment(addresses);
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch,

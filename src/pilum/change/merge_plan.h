@@ -38,6 +38,9 @@ Status ReadPairs(const Table& table, const MergeSource& source, const std::vecto
                  const std::vector<std::string>& target_columns, const std::vector<std::string>& source_columns,
                  ReadContext& ctx, const TakePairs& take);
 
+// The table's rows of pairs, which are in the order of their addresses.
+TakenRows ByFragment(const std::vector<MergePair>& pairs);
+
 // Rows of a batch by number, in any order and again and again.
 Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const arrow::RecordBatch& batch, const std::vector<int64_t>& rows);
 

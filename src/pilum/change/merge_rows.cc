@@ -12,7 +12,6 @@
 #include "pilum/change/merge_source.h"
 #include "pilum/change/merge_write.h"
 #include "pilum/change/moved_rows.h"
-#include "pilum/table/commit/names.h"
 
 namespace pilum {
 namespace {
@@ -73,7 +72,7 @@ class Merge {
   Status Collect(const ChangeBase& base, arrow::RecordBatchReader& rows) {
     PILUM_RETURN_NOT_OK(CheckRowsMove(*base.table));
     PILUM_ASSIGN_OR_RETURN(on_, KeyColumns(base, options_.on));
-    PILUM_ASSIGN_OR_RETURN(files_, WriterOptionsOf(base, options_.data_version));
+    PILUM_ASSIGN_OR_RETURN(files_.version, DataVersionOf(*base.stored, options_.data_version));
     MergeSource::Options how;
     how.files = files_;
     how.held_bytes = options_.held_bytes;
@@ -89,7 +88,7 @@ class Merge {
     if (options_.insert) look = [&](const StoredVersion& newest) { return check.Check(newest, ctx_); };
     auto committed =
         CommitChange(base, std::move(made.transaction), made.written, made.plan.taken, options_, ctx_, look);
-    if (committed.ok() || !Lost(committed.status())) {
+    if (committed.ok() || !MadeNoVersion(committed.status())) {
       // A version may have it, or has.
       if (made.of_source) source_->HandOver();
       return committed;
@@ -106,17 +105,11 @@ class Merge {
     if (options_.sync) PILUM_RETURN_NOT_OK(base.store->Sync(made.written));
     if (made.of_source) source_->HandOver();
     out.transaction = std::move(made.transaction);
-    out.transaction.set_read_version(base.stored->version());
-    out.transaction.set_uuid(RandomUuid());
-    for (const auto& [key, value] : options_.properties) {
-      (*out.transaction.mutable_transaction_properties())[key] = value;
-    }
+    SetStaged(options_, base.stored->version(), &out.transaction);
     return out;
   }
 
  private:
-  static bool Lost(const Status& st) { return KindOf(st) == ErrorKind::kRetry || KindOf(st) == ErrorKind::kConflict; }
-
   // The table's fields that the source has a part in, as the rows were made to fit them.
   std::string FieldsMet(const ChangeBase& base) const {
     std::set<int32_t> met;

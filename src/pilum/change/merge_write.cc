@@ -16,13 +16,8 @@ namespace {
 
 // The ids of the rows that are updated, by pair.
 Result<std::vector<uint64_t>> IdsOf(const Table& table, const MergePlan& plan, ReadContext& ctx) {
-  TakenRows rows;
-  for (const MergePair& p : plan.updates) {
-    const uint64_t place = p.address & UINT32_MAX;
-    rows[p.address >> 32].Append(place, place + 1);
-  }
   std::unordered_map<uint64_t, uint64_t> by_address;
-  PILUM_RETURN_NOT_OK(ReadRows(table, rows, {FieldPath{{"_rowid"}}}, {}, ctx,
+  PILUM_RETURN_NOT_OK(ReadRows(table, ByFragment(plan.updates), {FieldPath{{"_rowid"}}}, {}, ctx,
                                [&](uint64_t fragment, const RowSet& places, const arrow::RecordBatch& batch) {
                                  const auto& ids = static_cast<const arrow::UInt64Array&>(*batch.column(0));
                                  int64_t i = 0;
@@ -140,7 +135,7 @@ class PartialRows {
 Result<MergeFragments> WriteMerge(const ChangeBase& base, const MergeSource& source, const MergePlan& plan,
                                   const FragmentWriterOptions& files, ReadContext& ctx) {
   MergeFragments out;
-  const bool stable = HasStableRowIds(base);
+  const bool stable = base.stored->read->has_stable_row_ids();
   std::vector<uint64_t> ids;
   if (stable) {
     PILUM_ASSIGN_OR_RETURN(ids, IdsOf(*base.table, plan, ctx));

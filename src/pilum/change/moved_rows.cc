@@ -5,20 +5,8 @@
 
 #include "pilum/table/commit/row_id_bytes.h"
 #include "pilum/table/column_forms.h"
-#include "pilum/table/feature_flags.h"
 
 namespace pilum {
-
-bool HasStableRowIds(const ChangeBase& base) {
-  return (base.stored->manifest.reader_feature_flags() & table_flags::kStableRowIds) != 0;
-}
-
-Result<FragmentWriterOptions> WriterOptionsOf(const ChangeBase& base, const std::string& data_version) {
-  FragmentWriterOptions out;
-  const std::string& own = base.stored->manifest.data_format().version();
-  PILUM_ASSIGN_OR_RETURN(out.version, DataVersionOf(data_version.empty() ? own : data_version));
-  return out;
-}
 
 Status CheckRowsMove(const Table& table) {
   for (const auto& field : table.schema()->fields()) {

@@ -10,10 +10,6 @@
 
 namespace pilum {
 
-// Does the table give its rows ids that they keep?
-bool HasStableRowIds(const ChangeBase& base);
-// How new files of the table are written. `data_version`: empty is the table's own.
-Result<FragmentWriterOptions> WriterOptionsOf(const ChangeBase& base, const std::string& data_version);
 // kUnsupported where its rows cannot be read and written again as they are.
 Status CheckRowsMove(const Table& table);
 

@@ -1,5 +1,7 @@
 #include "pilum/change/read_rows.h"
 
+#include <set>
+
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -9,18 +11,15 @@ namespace pilum {
 
 Result<TakenRows> LiveRows(const Table& table, const std::vector<uint64_t>& fragments, ReadContext& ctx) {
   TakenRows out;
-  for (const uint64_t id : fragments) {
-    bool found = false;
-    for (const Fragment& f : table.manifest().fragments) {
-      if (f.id != id) continue;
-      PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(table.context(), f, ctx));
-      PILUM_ASSIGN_OR_RETURN(const RowSet deleted, fragment->ReadDeletions(ctx));
-      out[id] = deleted.Complement(fragment->num_rows());
-      found = true;
-    }
-    if (!found) return NotFoundError("{}: version {} has no fragment {}", table.uri(), table.manifest().version, id);
+  std::set<uint64_t> missing(fragments.begin(), fragments.end());
+  for (const Fragment& f : table.manifest().fragments) {
+    if (missing.erase(f.id) == 0) continue;
+    PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(table.context(), f, ctx));
+    PILUM_ASSIGN_OR_RETURN(const RowSet deleted, fragment->ReadDeletions(ctx));
+    out[f.id] = deleted.Complement(fragment->num_rows());
   }
-  return out;
+  if (missing.empty()) return out;
+  return NotFoundError("{}: version {} has no fragment {}", table.uri(), table.manifest().version, *missing.begin());
 }
 
 Status ReadRows(const Table& table, const TakenRows& rows, const std::vector<FieldPath>& columns,

@@ -187,11 +187,6 @@ class Rewriter {
   ReadContext& ctx_;
 };
 
-const Fragment* Find(const Manifest& m, uint64_t id) {
-  const auto at = std::find_if(m.fragments.begin(), m.fragments.end(), [&](const Fragment& f) { return f.id == id; });
-  return at == m.fragments.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 CompactionMetrics& CompactionMetrics::operator+=(const CompactionMetrics& other) {
@@ -205,16 +200,14 @@ CompactionMetrics& CompactionMetrics::operator+=(const CompactionMetrics& other)
 Result<RewriteResult> RewriteFragments(const ChangeBase& base, const CompactionTask& task,
                                        const CompactionOptions& options, ReadContext& ctx) {
   const Table& table = *base.table;
-  PILUM_ASSIGN_OR_RETURN(const FileVersion version,
-                         DataVersionOf(options.data_version.empty() ? base.stored->manifest.data_format().version()
-                                                                    : options.data_version));
+  PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored, options.data_version));
   PILUM_ASSIGN_OR_RETURN(TableContext context, ContextFor(table));
   Rewriter rewriter(base, std::move(context), version, options, ctx);
   RewriteResult out;
   out.read_version = table.manifest().version;
   out.old_fragments = task.fragments;
   for (const uint64_t id : task.fragments) {
-    const Fragment* fragment = Find(table.manifest(), id);
+    const Fragment* fragment = table.manifest().FindFragment(id);
     if (!fragment) return NotFoundError("{}: version {} has no fragment {}", table.uri(), out.read_version, id);
     PILUM_RETURN_NOT_OK(rewriter.Add(*fragment));
     out.metrics.files_removed += fragment->files.size() + (fragment->deletions ? 1 : 0);

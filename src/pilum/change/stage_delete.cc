@@ -9,10 +9,8 @@
 namespace pilum {
 namespace {
 
-Result<const wire::DataFragment*> FindFragment(const ChangeBase& base, uint64_t id) {
-  for (const auto& f : base.stored->manifest.fragments()) {
-    if (f.id() == id) return &f;
-  }
+Result<const wire::DataFragment*> FragmentOf(const ChangeBase& base, uint64_t id) {
+  if (const auto* found = FindFragment(base.stored->manifest, id)) return found;
   return NotFoundError("{}: version {} has no fragment {}", base.table->uri(), base.stored->version(), id);
 }
 
@@ -36,7 +34,7 @@ Result<std::optional<wire::DataFragment>> StageDelete(const WritableTable& table
                                                       const std::string& predicate, const Params& params, bool sync,
                                                       ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
-  PILUM_ASSIGN_OR_RETURN(const auto* found, FindFragment(base, fragment));
+  PILUM_ASSIGN_OR_RETURN(const auto* found, FragmentOf(base, fragment));
   if (predicate.empty()) return UsageError("{}: delete needs a predicate; 'true' deletes all rows", base.table->uri());
   PILUM_ASSIGN_OR_RETURN(const TakenRows rows,
                          FindRows(*base.table, predicate, ctx, params, std::vector<uint64_t>{fragment}));
@@ -46,7 +44,7 @@ Result<std::optional<wire::DataFragment>> StageDelete(const WritableTable& table
 Result<std::optional<wire::DataFragment>> StageDelete(const WritableTable& table, uint64_t fragment,
                                                       std::vector<uint64_t> rows, bool sync, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(table, ctx));
-  PILUM_ASSIGN_OR_RETURN(const auto* found, FindFragment(base, fragment));
+  PILUM_ASSIGN_OR_RETURN(const auto* found, FragmentOf(base, fragment));
   std::sort(rows.begin(), rows.end());
   if (!rows.empty() && rows.back() >= found->physical_rows()) {
     return UsageError("delete_rows offset {} is out of range for fragment {} with {} rows", rows.back(), fragment,

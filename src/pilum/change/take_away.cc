@@ -4,25 +4,16 @@
 #include "pilum/table/fragment.h"
 
 namespace pilum {
-namespace {
-
-const Fragment* Find(const Manifest& m, uint64_t id) {
-  for (const Fragment& f : m.fragments) {
-    if (f.id == id) return &f;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 Result<TakenAway> TakeAway(const ChangeBase& base, const TakenRows& taken, ReadContext& ctx) {
   TakenAway out;
   const TableContext context = base.table->context();
-  for (const auto& stored : base.stored->manifest.fragments()) {
+  for (int i = 0; i < base.stored->manifest.fragments_size(); ++i) {
+    const auto& stored = base.stored->manifest.fragments(i);
     const auto at = taken.find(stored.id());
     if (at == taken.end() || at->second.empty()) continue;
-    const Fragment* fragment = Find(*context.manifest, stored.id());
-    PILUM_ASSIGN_OR_RETURN(auto opened, PhysicalFragment::Make(context, *fragment, ctx));
+    const Fragment& fragment = context.manifest->fragments[static_cast<size_t>(i)];
+    PILUM_ASSIGN_OR_RETURN(auto opened, PhysicalFragment::Make(context, fragment, ctx));
     PILUM_ASSIGN_OR_RETURN(const RowSet before, opened->ReadDeletions(ctx));
     const RowSet all = before.Union(at->second);
     out.rows += all.size() - before.size();

@@ -50,7 +50,8 @@ class Update {
 
   Result<Committed> Run(TakenRows rows) {
     PILUM_ASSIGN_OR_RETURN(const FitRows fit, FitRows::MakeForNew(base_.stored->read->schema));
-    PILUM_ASSIGN_OR_RETURN(const auto how, WriterOptionsOf(base_, options_.data_version));
+    FragmentWriterOptions how;
+    PILUM_ASSIGN_OR_RETURN(how.version, DataVersionOf(*base_.stored, options_.data_version));
     FragmentWriter writer(base_.store, fit.schema(), fit.ids(), how);
     PILUM_RETURN_NOT_OK(Write(rows, fit, &writer));
     PILUM_ASSIGN_OR_RETURN(NewFragments added, writer.Finish());
@@ -67,7 +68,7 @@ class Update {
   Status Write(const TakenRows& rows, const FitRows& fit, FragmentWriter* writer) {
     auto columns = AllColumns(*base_.table);
     const int num_columns = static_cast<int>(columns.size());
-    const bool stable = HasStableRowIds(base_);
+    const bool stable = base_.stored->read->has_stable_row_ids();
     if (stable) columns.push_back({{"_rowid"}});
     const auto take = [&](uint64_t, const RowSet&, const arrow::RecordBatch& batch) -> Status {
       if (stable) {

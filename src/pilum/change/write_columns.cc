@@ -8,12 +8,11 @@
 
 #include "pilum/change/column_file.h"
 #include "pilum/change/fragment_writer.h"
+#include "pilum/table/commit/schema_fields.h"
 #include "pilum/table/fragment.h"
 
 namespace pilum {
 namespace {
-
-constexpr int32_t kTombstone = -2;
 
 // Batches of as many rows as are wanted.
 class Values {
@@ -41,11 +40,6 @@ class Values {
   ColumnValues* const source_;
   std::shared_ptr<arrow::RecordBatch> batch_;
 };
-
-const Fragment* Find(const Manifest& m, uint64_t id) {
-  const auto at = std::find_if(m.fragments.begin(), m.fragments.end(), [&](const Fragment& f) { return f.id == id; });
-  return at == m.fragments.end() ? nullptr : &*at;
-}
 
 Result<wire::DataFile> WriteOne(const ChangeBase& base, const Fragment& fragment, const FitRows& fit,
                                 FileVersion version, Values* values, std::string* path, uint64_t* rows,
@@ -100,8 +94,7 @@ class ColumnsWriter {
       paths.push_back(at->second.path);
     }
     auto committed = CommitChange(base, std::move(t), std::move(paths), std::nullopt, options_, ctx_);
-    unsure_ = !committed.ok() && KindOf(committed.status()) != ErrorKind::kRetry &&
-              KindOf(committed.status()) != ErrorKind::kConflict;
+    unsure_ = !committed.ok() && !MadeNoVersion(committed.status());
     return committed;
   }
 
@@ -135,7 +128,7 @@ class ColumnsWriter {
   }
 
   Status Write(const ChangeBase& base, const FileSchema& schema) {
-    PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(base.stored->manifest.data_format().version()));
+    PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored));
     PILUM_ASSIGN_OR_RETURN(const FitRows fit, FitRows::MakeForNew(schema));
     std::vector<uint64_t> todo;
     for (const auto& f : base.stored->manifest.fragments()) {
@@ -144,12 +137,13 @@ class ColumnsWriter {
     if (todo.empty() && !done_.empty()) return Status::OK();
     PILUM_RETURN_NOT_OK(values_.Begin(*base.table, todo, ctx_));
     Values values(&values_);
-    for (const auto& f : base.stored->manifest.fragments()) {
+    for (int i = 0; i < base.stored->manifest.fragments_size(); ++i) {
+      const auto& f = base.stored->manifest.fragments(i);
       if (done_.contains(f.id())) continue;
       Done done;
       done.before = FilesOf(f);
-      PILUM_ASSIGN_OR_RETURN(done.file, WriteOne(base, *Find(base.table->manifest(), f.id()), fit, version, &values,
-                                                 &done.path, &done.rows, ctx_));
+      PILUM_ASSIGN_OR_RETURN(done.file, WriteOne(base, base.table->manifest().fragments[static_cast<size_t>(i)], fit,
+                                                 version, &values, &done.path, &done.rows, ctx_));
       done_.emplace(f.id(), std::move(done));
     }
     return values.CheckEnd();
@@ -167,15 +161,10 @@ class ColumnsWriter {
 }  // namespace
 
 void PutFile(const wire::DataFile& file, wire::DataFragment* fragment) {
-  const std::set<int32_t> held(file.fields().begin(), file.fields().end());
+  TakeFields(file, fragment);
   auto* files = fragment->mutable_files();
-  for (auto& old : *files) {
-    for (auto& id : *old.mutable_fields()) {
-      if (held.contains(id)) id = kTombstone;
-    }
-  }
   const auto is_empty = [](const wire::DataFile& old) {
-    return std::all_of(old.fields().begin(), old.fields().end(), [](int32_t id) { return id == kTombstone; });
+    return std::all_of(old.fields().begin(), old.fields().end(), [](int32_t id) { return id == DataFile::kTombstone; });
   };
   files->erase(std::remove_if(files->begin(), files->end(), is_empty), files->end());
   *files->Add() = file;
@@ -192,9 +181,9 @@ Result<Committed> WriteColumns(WritableTable table, const PlanColumns& plan, Col
 
 Result<WrittenFragment> WriteFragmentColumns(const ChangeBase& base, uint64_t fragment, const FileSchema& schema,
                                              ColumnValues& values, ReadContext& ctx) {
-  const Fragment* found = Find(base.table->manifest(), fragment);
+  const Fragment* found = base.table->manifest().FindFragment(fragment);
   if (!found) return NotFoundError("{}: there is no fragment {}", base.table->uri(), fragment);
-  PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(base.stored->manifest.data_format().version()));
+  PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored));
   PILUM_ASSIGN_OR_RETURN(const FitRows fit, FitRows::MakeForNew(schema));
   PILUM_RETURN_NOT_OK(values.Begin(*base.table, {fragment}, ctx));
   Values cut(&values);
@@ -206,9 +195,7 @@ Result<WrittenFragment> WriteFragmentColumns(const ChangeBase& base, uint64_t fr
     (void)base.store->Remove(out.path);
     return end;
   }
-  for (const auto& f : base.stored->manifest.fragments()) {
-    if (f.id() == fragment) out.fragment = f;
-  }
+  out.fragment = *FindFragment(base.stored->manifest, fragment);
   out.fragment.set_physical_rows(rows);
   PutFile(file, &out.fragment);
   return out;

@@ -7,7 +7,6 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/change/fit_rows.h"
-#include "pilum/table/commit/names.h"
 #include "pilum/table/commit/schema_fields.h"
 
 namespace pilum {
@@ -37,9 +36,7 @@ class TableWrite {
     PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, rows));
     StagedRows out{{}, std::move(added.written), added.rows, std::string(VersionName(version))};
     wire::Transaction& t = out.transaction;
-    t.set_read_version(read_ ? read_->version() : 0);
-    t.set_uuid(RandomUuid());
-    for (const auto& [key, value] : options_.properties) (*t.mutable_transaction_properties())[key] = value;
+    SetStaged(options_, read_ ? read_->version() : 0, &t);
     if (append) {
       *t.mutable_append()->mutable_fragments() = added.fragments;
     } else {
@@ -59,8 +56,7 @@ class TableWrite {
     auto committed = Commit(staged);
     if (!committed.ok()) {
       // Where the commit may have happened all the same, the files stay: clean-up tells.
-      const ErrorKind kind = KindOf(committed.status());
-      if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict) RemoveWritten(store_.get(), staged.written);
+      if (MadeNoVersion(committed.status())) RemoveWritten(store_.get(), staged.written);
       return committed.status();
     }
     return WrittenTable{committed->version, staged.rows};
@@ -68,8 +64,8 @@ class TableWrite {
 
  private:
   Result<FileVersion> ChooseVersion() const {
-    if (!options_.data_version.empty()) return DataVersionOf(options_.data_version);
-    return DataVersionOf(read_ ? read_->manifest.data_format().version() : "2.2");
+    if (read_) return DataVersionOf(*read_, options_.data_version);
+    return DataVersionOf(options_.data_version.empty() ? "2.2" : options_.data_version);
   }
 
   static Status CheckBlobs(const arrow::Schema& schema) {

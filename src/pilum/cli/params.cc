@@ -124,4 +124,11 @@ Result<Params> ParseParams(const std::vector<std::string>& texts) {
   return params;
 }
 
+void AddParamOption(CLI::App& command, std::vector<std::string>* texts) {
+  command.add_option("--param", *texts, "A value of the predicate: NAME=VALUE for :name, VALUE for ?; again for more")
+      ->type_name("[NAME=]VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
 }  // namespace pilum::cli

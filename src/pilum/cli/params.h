@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "pilum/base/status.h"
 #include "pilum/query/query.h"
 
@@ -13,5 +15,7 @@ namespace pilum::cli {
 // "text"; anything else is text. A value alone that holds '=' after a name-like start needs a leading '='. kUsage
 // otherwise.
 Result<Params> ParseParams(const std::vector<std::string>& texts);
+// --param of a command with a predicate.
+void AddParamOption(CLI::App& command, std::vector<std::string>* texts);
 
 }  // namespace pilum::cli

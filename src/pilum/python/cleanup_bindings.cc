@@ -15,32 +15,22 @@ namespace {
 
 using Micros = std::chrono::microseconds;
 
-template <typename T>
-void Set(const nb::dict& options, const char* name, T* out) {
-  if (options.contains(name) && !nb::object(options[name]).is_none()) *out = nb::cast<T>(options[name]);
-}
-
-template <typename T>
-void SetOptional(const nb::dict& options, const char* name, std::optional<T>* out) {
-  if (options.contains(name) && !nb::object(options[name]).is_none()) *out = nb::cast<T>(options[name]);
-}
-
 CleanupOptions ReadOptions(const nb::dict& options) {
   CleanupOptions out;
   std::optional<int64_t> older_than, in_flight;
-  SetOptional(options, "older_than", &older_than);
-  SetOptional(options, "in_flight", &in_flight);
+  TakeOption(options, "older_than", &older_than);
+  TakeOption(options, "in_flight", &in_flight);
   if (older_than) out.policy.older_than = Micros(*older_than);
   if (in_flight) out.policy.in_flight = Micros(*in_flight);
-  SetOptional(options, "retain", &out.policy.retain);
-  SetOptional(options, "versions", &out.policy.versions);
-  Set(options, "delete_unverified", &out.policy.delete_unverified);
-  Set(options, "roots", &out.policy.roots);
-  Set(options, "detached_too", &out.policy.detached_too);
-  Set(options, "nothing_younger", &out.policy.nothing_younger);
-  Set(options, "error_if_tagged", &out.error_if_tagged);
-  Set(options, "clones", &out.clones);
-  SetOptional(options, "rate_limit", &out.rate_limit);
+  TakeOption(options, "retain", &out.policy.retain);
+  TakeOption(options, "versions", &out.policy.versions);
+  TakeOption(options, "delete_unverified", &out.policy.delete_unverified);
+  TakeOption(options, "roots", &out.policy.roots);
+  TakeOption(options, "detached_too", &out.policy.detached_too);
+  TakeOption(options, "nothing_younger", &out.policy.nothing_younger);
+  TakeOption(options, "error_if_tagged", &out.error_if_tagged);
+  TakeOption(options, "clones", &out.clones);
+  TakeOption(options, "rate_limit", &out.rate_limit);
   return out;
 }
 
@@ -106,16 +96,16 @@ nb::list UncoveredOf(const std::vector<UncoveredIndex>& uncovered) {
 MaintainPolicy ReadPolicy(const Table& table, const nb::dict& options) {
   MaintainPolicy out;
   out.compaction = Unwrap(CompactionDefaults(table.manifest()));
-  Set(options, "target_rows", &out.compaction.target_rows_per_fragment);
+  TakeOption(options, "target_rows", &out.compaction.target_rows_per_fragment);
   std::optional<int64_t> older_than, in_flight;
-  SetOptional(options, "older_than", &older_than);
-  SetOptional(options, "in_flight", &in_flight);
+  TakeOption(options, "older_than", &older_than);
+  TakeOption(options, "in_flight", &in_flight);
   if (older_than) out.older_than = Micros(*older_than);
   if (in_flight) out.in_flight = Micros(*in_flight);
-  Set(options, "compact", &out.compact);
-  Set(options, "cleanup", &out.clean);
-  Set(options, "indexed_too", &out.indexed_too);
-  Set(options, "clones", &out.clones);
+  TakeOption(options, "compact", &out.compact);
+  TakeOption(options, "cleanup", &out.clean);
+  TakeOption(options, "indexed_too", &out.indexed_too);
+  TakeOption(options, "clones", &out.clones);
   return out;
 }
 

@@ -18,36 +18,22 @@ namespace nb = nanobind;
 namespace pilum::python {
 namespace {
 
-template <typename T>
-void Take(const nb::dict& options, const char* name, T* out) {
-  if (!options.contains(name)) return;
-  const nb::object value = options[name];
-  if (!value.is_none()) *out = nb::cast<T>(value);
-}
-template <typename T>
-void Take(const nb::dict& options, const char* name, std::optional<T>* out) {
-  T value{};
-  if (!options.contains(name) || nb::object(options[name]).is_none()) return;
-  Take(options, name, &value);
-  *out = value;
-}
-
 // What is given, over what the table's config says.
 CompactionOptions ReadOptions(const Table& table, const nb::dict& given) {
   CompactionOptions out = Unwrap(CompactionDefaults(table.manifest()));
-  Take(given, "target_rows_per_fragment", &out.target_rows_per_fragment);
-  Take(given, "max_bytes_per_file", &out.max_bytes_per_file);
-  Take(given, "materialize_deletions", &out.materialize_deletions);
-  Take(given, "materialize_deletions_threshold", &out.materialize_deletions_threshold);
-  Take(given, "batch_size", &out.batch_rows);
-  Take(given, "num_threads", &out.threads);
-  Take(given, "max_source_fragments", &out.max_source_fragments);
-  Take(given, "max_source_rows", &out.max_source_rows);
-  Take(given, "max_source_bytes", &out.max_source_bytes);
-  Take(given, "data_version", &out.data_version);
-  Take(given, "leave_indexed", &out.leave_indexed);
+  TakeOption(given, "target_rows_per_fragment", &out.target_rows_per_fragment);
+  TakeOption(given, "max_bytes_per_file", &out.max_bytes_per_file);
+  TakeOption(given, "materialize_deletions", &out.materialize_deletions);
+  TakeOption(given, "materialize_deletions_threshold", &out.materialize_deletions_threshold);
+  TakeOption(given, "batch_size", &out.batch_rows);
+  TakeOption(given, "num_threads", &out.threads);
+  TakeOption(given, "max_source_fragments", &out.max_source_fragments);
+  TakeOption(given, "max_source_rows", &out.max_source_rows);
+  TakeOption(given, "max_source_bytes", &out.max_source_bytes);
+  TakeOption(given, "data_version", &out.data_version);
+  TakeOption(given, "leave_indexed", &out.leave_indexed);
   std::vector<uint64_t> excluded;
-  Take(given, "excluded_fragment_ids", &excluded);
+  TakeOption(given, "excluded_fragment_ids", &excluded);
   out.excluded_fragments = {excluded.begin(), excluded.end()};
   return out;
 }
@@ -110,16 +96,16 @@ nb::tuple Commit(nb::handle table, const nb::list& results, const nb::dict& give
   for (const nb::handle item : results) {
     const auto one = nb::cast<nb::dict>(item);
     RewriteResult result;
-    Take(one, "read_version", &result.read_version);
-    Take(one, "old_fragments", &result.old_fragments);
+    TakeOption(one, "read_version", &result.read_version);
+    TakeOption(one, "old_fragments", &result.old_fragments);
     Repeated<wire::DataFragment> fragments;
     FragmentsFromPython(one["fragments"], &fragments);
     for (const auto& f : fragments) result.new_fragments.push_back(SerializeWire(f));
     const auto metrics = nb::cast<nb::dict>(one["metrics"]);
-    Take(metrics, "fragments_removed", &result.metrics.fragments_removed);
-    Take(metrics, "fragments_added", &result.metrics.fragments_added);
-    Take(metrics, "files_removed", &result.metrics.files_removed);
-    Take(metrics, "files_added", &result.metrics.files_added);
+    TakeOption(metrics, "fragments_removed", &result.metrics.fragments_removed);
+    TakeOption(metrics, "fragments_added", &result.metrics.fragments_added);
+    TakeOption(metrics, "files_removed", &result.metrics.files_removed);
+    TakeOption(metrics, "files_added", &result.metrics.files_added);
     all.push_back(std::move(result));
   }
   return ToPython(RunChange([&](ReadContext& ctx) { return CommitCompaction(at, all, change, ctx); }));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,17 @@ T Option(const nanobind::dict& options, const char* name, T otherwise) {
   if (!options.contains(name)) return otherwise;
   const nanobind::object value = options[name];
   return value.is_none() ? otherwise : nanobind::cast<T>(value);
+}
+
+// The same into what holds the default.
+template <typename T>
+void TakeOption(const nanobind::dict& options, const char* name, T* out) {
+  *out = Option(options, name, std::move(*out));
+}
+template <typename T>
+void TakeOption(const nanobind::dict& options, const char* name, std::optional<T>* out) {
+  if (!options.contains(name) || nanobind::object(options[name]).is_none()) return;
+  *out = nanobind::cast<T>(options[name]);
 }
 
 ChangeOptions ReadChangeOptions(const nanobind::dict& options);

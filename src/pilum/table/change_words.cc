@@ -52,7 +52,7 @@ class Words {
     if (!made_by_ || !Operation(made_by_->operation)) Differences();
     if (text_.empty()) text_ = change_ ? "changed nothing" : "not told, and the version before it is gone";
     if (made_by_) {
-      const auto said = made_by_->properties.find("__lance_commit_message");
+      const auto said = made_by_->properties.find(kCommitMessageKey);
       if (said != made_by_->properties.end()) text_ += fmt::format(" \"{}\"", said->second);
     }
     return text_;

@@ -1,5 +1,7 @@
 #include "pilum/table/manifest.h"
 
+#include <algorithm>
+
 #include <arrow/buffer.h>
 
 #include "lance_table.pb.h"
@@ -87,6 +89,11 @@ std::string DeletionFile::Path(uint64_t fragment) const {
 }
 
 bool Manifest::has_stable_row_ids() const { return (reader_flags & table_flags::kStableRowIds) != 0; }
+
+const Fragment* Manifest::FindFragment(uint64_t id) const {
+  const auto at = std::find_if(fragments.begin(), fragments.end(), [&](const Fragment& f) { return f.id == id; });
+  return at == fragments.end() ? nullptr : &*at;
+}
 
 Result<ManifestMessage> ReadManifestMessage(const ByteSource& source, ReadContext& ctx) {
   PILUM_RETURN_NOT_OK(ctx.Check());

@@ -80,6 +80,7 @@ struct Manifest {
   std::string message;  // as it was stored: a writer changes a copy of it, so that fields nobody here knows survive
 
   bool has_stable_row_ids() const;
+  const Fragment* FindFragment(uint64_t id) const;  // null: there is none
   // Rows of fragments and of deletion files are as it says. Lance before it named itself as the writer (0.8) counted wrong.
   bool tells_row_counts() const { return !writer.empty(); }
 };

@@ -16,11 +16,14 @@
 
 namespace pilum {
 
+// Of properties: what its author said.
+inline constexpr const char* kCommitMessageKey = "__lance_commit_message";
+
 struct Transaction {
   uint64_t read_version = 0;
   std::string uuid, tag;
-  std::map<std::string, std::string> properties;  // "__lance_commit_message" is what its author said
-  std::string operation;                          // "Append"; "Unknown" for one of a newer Lance
+  std::map<std::string, std::string> properties;
+  std::string operation;  // "Append"; "Unknown" for one of a newer Lance
   // What it did, as name and value for people: {"fragments", "2"}, {"predicate", "x > 3"}.
   std::vector<std::pair<std::string, std::string>> facts;
 };

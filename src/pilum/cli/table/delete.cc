@@ -32,12 +32,7 @@ void AddDeleteVerb(CLI::App* group, Action* action) {
   verb.command->add_option("--where", verb.args->where, "A SQL predicate; 'true' deletes all rows")
       ->required()
       ->type_name("PREDICATE");
-  verb.command
-      ->add_option("--param", verb.args->params,
-                   "A value of the predicate: NAME=VALUE for :name, VALUE for ?; again for more")
-      ->type_name("[NAME=]VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
+  AddParamOption(*verb.command, &verb.args->params);
 }
 
 }  // namespace pilum::cli

@@ -53,12 +53,7 @@ void AddUpdateVerb(CLI::App* group, Action* action) {
       ->allow_extra_args(false);
   verb.command->add_option("--where", verb.args->where, "Only rows for which this is true (default: all)")
       ->type_name("PREDICATE");
-  verb.command
-      ->add_option("--param", verb.args->params,
-                   "A value of the predicate: NAME=VALUE for :name, VALUE for ?; again for more")
-      ->type_name("[NAME=]VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
+  AddParamOption(*verb.command, &verb.args->params);
 }
 
 }  // namespace pilum::cli

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "pilum/table/folder/inventory.h"
+#include "pilum/table/transaction.h"
 
 namespace pilum::cli {
 namespace {
-
-constexpr const char* kMessage = "__lance_commit_message";
 
 Result<WritableTable> DryTable(std::shared_ptr<const Table> table, const std::shared_ptr<DryLog>& log) {
   PILUM_ASSIGN_OR_RETURN(auto root, ReadOnlyStore::Open(table->uri(), table->options()));
@@ -67,7 +66,7 @@ Result<std::shared_ptr<ObjectStore>> OpenStoreToWrite(const std::string& uri, st
 }
 
 void SetMessage(const WriteArgs& args, ChangeOptions* options) {
-  if (!args.message.empty()) options->properties[kMessage] = args.message;
+  if (!args.message.empty()) options->properties[kCommitMessageKey] = args.message;
 }
 
 ChangeOptions OptionsOf(const WriteArgs& args) {

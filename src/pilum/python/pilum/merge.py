@@ -12,8 +12,7 @@ import pyarrow as pa
 from . import _pilum
 from .errors import UnsupportedError
 from .store import _params
-from .update import _VERSIONS
-
+from .write import data_version
 
 _COUNTS = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
 _KEY, _KEY_PLACE = b"lance-schema:unenforced-primary-key", b"lance-schema:unenforced-primary-key:position"
@@ -69,12 +68,12 @@ class MergeInsertBuilder:
         return self
 
     def skip_auto_cleanup(self, skip: bool = True) -> "MergeInsertBuilder":
-        """Accepted: a merge cleans nothing up."""
+        """Accepted and not heeded yet: the table's config alone says whether a commit cleans up."""
         return self
 
     def data_storage_version(self, version: str) -> "MergeInsertBuilder":
         """Of the new files: "2.0", "2.1" or "2.2"; the table's own when not said."""
-        return self._set(data_version=_VERSIONS.get(version, version))
+        return self._set(data_version=data_version(version))
 
     def write_mode(self, mode: str) -> "MergeInsertBuilder":
         """"auto" and "rewrite_rows" are the same: updated rows move to new fragments, whole."""

@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Optional
 from . import _pilum
 from .errors import UnsupportedError, UsageError
 from .fragment_metadata import FragmentMetadata, from_native, to_native
+from .write import data_version
 
 _NUMBERS = {
     "target_rows_per_fragment", "max_bytes_per_file", "batch_size", "num_threads", "max_source_fragments", "max_source_rows",
@@ -25,7 +26,6 @@ _OTHERS = {
     "materialize_deletions", "materialize_deletions_threshold", "excluded_fragment_ids", "leave_indexed", "max_redo", "sync",
 }  # fmt: skip
 _TUNING = {"max_rows_per_group", "io_buffer_size", "binary_copy_read_batch_bytes"}
-_VERSIONS = {"stable": "2.2", "next": "2.3", "legacy": "0.1"}
 
 
 def _options(given: Optional[Dict[str, Any]]) -> Dict[str, Any]:
@@ -34,7 +34,7 @@ def _options(given: Optional[Dict[str, Any]]) -> Dict[str, Any]:
         if value is None or name in _TUNING:
             continue
         if name == "data_storage_version":
-            out["data_version"] = _VERSIONS.get(value, value)
+            out["data_version"] = data_version(value)
         elif name == "compaction_mode":
             if value not in ("reencode", "try_binary_copy", "force_binary_copy"):
                 raise UsageError(f"compaction_mode is reencode, try_binary_copy or force_binary_copy, not {value!r}")

@@ -5,8 +5,7 @@ from typing import Dict, Optional
 
 from . import _pilum
 from .store import _params
-
-_VERSIONS = {None: "", "stable": "2.2", "next": "2.3"}
+from .write import data_version
 
 
 def _retries(conflict_retries: int, retry_timeout: timedelta) -> Dict[str, float]:
@@ -38,7 +37,7 @@ class Updates:
         text, params = as_text(where)
         options = {
             **_retries(conflict_retries, retry_timeout),
-            "data_version": _VERSIONS.get(data_storage_version, data_storage_version),
+            "data_version": data_version(data_storage_version),
             "sync": sync,
         }
         version, rows = _pilum.table_update(self._table, list(updates.items()), text, options, _params(params))

@@ -100,14 +100,20 @@ def _stats(said: Dict[str, Any]) -> CleanupStats:
     return out
 
 
-def _policy(older_than, retain_versions, versions, **others) -> Dict[str, Any]:
+def _policy(
+    older_than, retain_versions, versions, roots, clones, in_flight, *, delete_unverified, detached, error_if_tagged, rate_limit=None
+) -> Dict[str, Any]:
     if retain_versions is not None and retain_versions <= 0:
         raise UsageError(f"retain_versions must be greater than 0, got {retain_versions}")
     if versions is not None and not versions:
         raise UsageError("versions must not be empty when specified")
     if older_than is None and retain_versions is None and versions is None:
         older_than = _FORTNIGHT
-    return {"older_than": _micros(older_than), "retain": retain_versions, "versions": versions, **others}
+    return {
+        "older_than": _micros(older_than), "retain": retain_versions, "versions": versions, "roots": list(roots or []),
+        "clones": list(clones or []), "in_flight": _micros(in_flight), "delete_unverified": delete_unverified,
+        "detached_too": detached, "error_if_tagged": error_if_tagged, "rate_limit": rate_limit,
+    }  # fmt: skip
 
 
 class Upkeep:
@@ -155,8 +161,7 @@ class Upkeep:
         Versions that a branch needs stay whole, whatever its parent's clean-up says; and where a version cannot be read, nothing goes.
         """
         policy = _policy(
-            older_than, retain_versions, versions, delete_unverified=delete_unverified, roots=list(roots or []),
-            detached_too=detached, clones=list(clones or []), in_flight=_micros(in_flight),
+            older_than, retain_versions, versions, roots, clones, in_flight, delete_unverified=delete_unverified, detached=detached,
             error_if_tagged=error_if_tagged_old_versions, rate_limit=delete_rate_limit,
         )  # fmt: skip
         if dry_run:
@@ -181,8 +186,8 @@ class Upkeep:
     ) -> CleanupExplanation:
         """What :meth:`cleanup_old_versions` would remove, without removing it. ``include_files``: up to ``max_files`` of the files by name."""
         policy = _policy(
-            older_than, retain_versions, versions, delete_unverified=delete_unverified, roots=list(roots or []),
-            detached_too=detached, clones=list(clones or []), in_flight=_micros(in_flight), error_if_tagged=error_if_tagged_old_versions,
+            older_than, retain_versions, versions, roots, clones, in_flight, delete_unverified=delete_unverified, detached=detached,
+            error_if_tagged=error_if_tagged_old_versions,
         )  # fmt: skip
         return self._foreseen(policy, max_files if include_files else 0)
 

@@ -49,6 +49,11 @@ def refuse_unknown(given: Dict[str, Any], tuning) -> None:
     _refuse({name: value for name, value in given.items() if name not in tuning})
 
 
+def data_version(name: Optional[str]) -> str:
+    """"2.1" of pylance's names of versions; none: the table's own."""
+    return _VERSIONS.get(name, name)
+
+
 def properties(message: Optional[str], given: Optional[Dict[str, str]]) -> Dict[str, str]:
     """What is kept with a transaction."""
     out = dict(given or {})
@@ -119,7 +124,7 @@ def _native_options(
         "max_rows_per_file": max_rows_per_file,
         "max_bytes_per_file": max_bytes_per_file,
         "page_bytes": max_page_bytes,
-        "data_version": _VERSIONS.get(data_storage_version, data_storage_version),
+        "data_version": data_version(data_storage_version),
         "v1_names": not enable_v2_manifest_paths,
         "stable_row_ids": enable_stable_row_ids,
         "config": _config(auto_cleanup_options),

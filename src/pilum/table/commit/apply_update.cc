@@ -160,13 +160,8 @@ Status ApplyDataReplacement(const wire::Transaction::DataReplacement& op, Applyi
   for (const auto& replacement : op.replacements()) {
     PILUM_ASSIGN_OR_RETURN(auto* fragment, next->FindFragment(replacement.fragment_id()));
     const auto& file = replacement.new_file();
-    const std::set<int32_t> ids(file.fields().begin(), file.fields().end());
-    for (const int32_t id : ids) fields.insert(static_cast<uint32_t>(id));
-    for (auto& old : *fragment->mutable_files()) {
-      for (int32_t& id : *old.mutable_fields()) {
-        if (ids.contains(id)) id = DataFile::kTombstone;
-      }
-    }
+    for (const int32_t id : file.fields()) fields.insert(static_cast<uint32_t>(id));
+    TakeFields(file, fragment);
     *fragment->add_files() = file;
     *changed.Add() = *fragment;
   }

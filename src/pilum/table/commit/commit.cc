@@ -29,8 +29,6 @@ void BackOff(int attempt, Clock::duration one_attempt, const ReadContext& ctx) {
   }
 }
 
-std::string TransactionName(const wire::Transaction& t) { return fmt::format("{}-{}.txn", t.read_version(), t.uuid()); }
-
 // In the words that callers of pylance look for.
 Status AsConflict(uint64_t version, const Status& st) {
   if (KindOf(st) != ErrorKind::kRetry || st.message().starts_with("Retryable")) return st;
@@ -88,9 +86,7 @@ Status Committer::JudgeSince(const wire::Transaction& ours, const StoredVersion&
 
 Status Committer::PutTransaction(const std::string& bytes, const std::string& path) {
   if (bytes == put_transaction_) return Status::OK();
-  PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced(path));
-  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
-  PILUM_RETURN_NOT_OK(sink->Close());
+  PILUM_RETURN_NOT_OK(PutUnsynced(table_.get(), path, bytes));
   put_transaction_ = bytes;
   written_.push_back(path);
   return Status::OK();
@@ -99,14 +95,6 @@ Status Committer::PutTransaction(const std::string& bytes, const std::string& pa
 // It made no version: best effort. (A UUID that came from outside may have made another version before.)
 void Committer::ForgetTransaction(const wire::Transaction& t) {
   if (!put_transaction_.empty() && own_uuid_) (void)table_->Remove("_transactions/" + TransactionName(t));
-}
-
-void Committer::PutHint(uint64_t version) {
-  // It is advice: whoever believes it looks further, and nobody needs it.
-  auto sink = table_->CreateUnsynced("_versions/latest_version_hint.json");
-  if (!sink.ok()) return;
-  const std::string text = fmt::format("{{\"version\":{}}}", version);
-  if ((*sink)->Write(text.data(), text.size()).ok()) (void)(*sink)->Close();
 }
 
 // A put whose answer was lost: the object is ours, and durable.
@@ -191,7 +179,7 @@ Result<Committed> Committer::Commit(wire::Transaction transaction, ReadContext& 
       return st.message().starts_with(table_->uri()) ? st : WithContext(table_->uri(), st);
     }
     if (*committed) {
-      if (!options_.detached) PutHint((*committed)->version);
+      if (!options_.detached) PutHint(table_.get(), (*committed)->version);
       return std::move(**committed);
     }
     BackOff(attempt, Clock::now() - begin, ctx);

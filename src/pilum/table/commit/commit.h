@@ -61,7 +61,6 @@ class Committer {
   Result<std::optional<Committed>> PutManifest(const std::string& file, const wire::Manifest& manifest,
                                                ManifestScheme scheme);
   bool IsThere(const std::string& path, const std::string& bytes);
-  void PutHint(uint64_t version);
 
   const std::shared_ptr<ObjectStore> table_;
   const std::shared_ptr<const StoredVersion> read_;

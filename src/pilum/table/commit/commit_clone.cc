@@ -7,12 +7,6 @@
 namespace pilum {
 namespace {
 
-Status Put(const std::shared_ptr<ObjectStore>& target, const std::string& path, const std::string& bytes) {
-  PILUM_ASSIGN_OR_RETURN(auto sink, target->CreateUnsynced(path));
-  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
-  return sink->Close();
-}
-
 Status Exists(const ObjectStore& target) { return UsageError("Dataset already exists: {}", target.uri()); }
 
 }  // namespace
@@ -29,13 +23,13 @@ Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const 
   how.version = source.version();
   PILUM_ASSIGN_OR_RETURN(NextVersion next, ApplyTransaction(&source, nullptr, clone, how, source_store, ctx));
   const std::string transaction = SerializeWire(clone);
-  const std::string name = fmt::format("{}-{}.txn", clone.read_version(), clone.uuid());
+  const std::string name = TransactionName(clone);
   SignManifest(&next.manifest);
   next.manifest.set_reader_feature_flags(next.manifest.reader_feature_flags() | also_flags);
   next.manifest.set_writer_feature_flags(next.manifest.writer_feature_flags() | also_flags);
   next.manifest.set_transaction_file(name);
   PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, transaction, &next.manifest));
-  PILUM_RETURN_NOT_OK(Put(target, "_transactions/" + name, transaction));
+  PILUM_RETURN_NOT_OK(PutUnsynced(target.get(), "_transactions/" + name, transaction));
   written.push_back("_transactions/" + name);
   if (sync) PILUM_RETURN_NOT_OK(target->Sync(written));
   const ListedVersion made{{next.manifest.version(), ManifestScheme::kV2}, file.size()};
@@ -45,7 +39,7 @@ Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const 
     (void)target->Remove("_transactions/" + name);
     return Exists(*target);
   }
-  (void)Put(target, "_versions/latest_version_hint.json", fmt::format("{{\"version\":{}}}", made.name.version));
+  PutHint(target.get(), made.name.version);
   return Committed{made.name.version, made};
 }
 

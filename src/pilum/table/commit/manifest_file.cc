@@ -50,4 +50,16 @@ Result<std::string> SerializeManifestFile(const wire::IndexSection& indices, con
   return out + "LANC";
 }
 
+std::string TransactionName(const wire::Transaction& t) { return fmt::format("{}-{}.txn", t.read_version(), t.uuid()); }
+
+Status PutUnsynced(ObjectStore* table, const std::string& path, const std::string& bytes) {
+  PILUM_ASSIGN_OR_RETURN(auto sink, table->CreateUnsynced(path));
+  PILUM_RETURN_NOT_OK(sink->Write(bytes.data(), bytes.size()));
+  return sink->Close();
+}
+
+void PutHint(ObjectStore* table, uint64_t version) {
+  (void)PutUnsynced(table, "_versions/latest_version_hint.json", fmt::format("{{\"version\":{}}}", version));
+}
+
 }  // namespace pilum

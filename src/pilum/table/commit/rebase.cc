@@ -13,13 +13,6 @@ namespace {
 
 Status Raced(std::string what) { return MakeError(ErrorKind::kRetry, std::move(what)); }
 
-const wire::DataFragment* Find(const StoredVersion& v, uint64_t id) {
-  for (const auto& f : v.manifest.fragments()) {
-    if (f.id() == id) return &f;
-  }
-  return nullptr;
-}
-
 bool SameBytes(const google::protobuf::MessageLite& a, const google::protobuf::MessageLite& b) {
   return SerializeWire(a) == SerializeWire(b);
 }
@@ -52,7 +45,7 @@ class DeletionMerger {
 
   // nullopt: all of its rows are deleted now. `ours`: the fragment in the transaction; null: it takes the whole of it.
   Result<std::optional<wire::DataFragment>> Merge(uint64_t id, const wire::DataFragment* ours) {
-    const auto *before = Find(*in_.read, id), *now = Find(*in_.current, id);
+    const auto *before = FindFragment(in_.read->manifest, id), *now = FindFragment(in_.current->manifest, id);
     if (!before) return UsageError("fragment {} was not in version {}", id, in_.read->version());
     if (!now) return Raced(fmt::format("fragment {} is not in the table any more", id));
     if (SameFiles(*before, *now) && SameDeletions(*before, *now)) {

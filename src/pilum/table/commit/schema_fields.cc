@@ -6,6 +6,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/encoding/shape.h"
+#include "pilum/table/manifest.h"
 
 namespace pilum {
 namespace {
@@ -88,6 +89,15 @@ Status SetColumns(const arrow::Schema& schema, const FieldIds& ids, FileVersion 
   file->set_file_major_version(2);
   file->set_file_minor_version(version == FileVersion::kV2_0 ? 0 : version == FileVersion::kV2_1 ? 1 : 2);
   return Status::OK();
+}
+
+void TakeFields(const wire::DataFile& file, wire::DataFragment* fragment) {
+  const std::set<int32_t> held(file.fields().begin(), file.fields().end());
+  for (auto& old : *fragment->mutable_files()) {
+    for (int32_t& id : *old.mutable_fields()) {
+      if (held.contains(id)) id = DataFile::kTombstone;
+    }
+  }
 }
 
 }  // namespace pilum

@@ -22,4 +22,7 @@ google::protobuf::Map<std::string, std::string> MetadataMap(const arrow::Schema&
 // Which fields the columns of a file of `version` hold that has the columns of `schema`, whose ids are those: into `file`.
 Status SetColumns(const arrow::Schema& schema, const FieldIds& ids, FileVersion version, wire::DataFile* file);
 
+// The fields that `file` holds are no other file's of the fragment any more.
+void TakeFields(const wire::DataFile& file, wire::DataFragment* fragment);
+
 }  // namespace pilum

@@ -1,5 +1,7 @@
 #include "pilum/table/commit/wire.h"
 
+#include <algorithm>
+
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -23,6 +25,12 @@ Status ParseWire(std::string_view bytes, std::string_view what, google::protobuf
     return MakeError(ErrorKind::kCorrupt, fmt::format("the {} does not parse", what));
   }
   return Status::OK();
+}
+
+const wire::DataFragment* FindFragment(const wire::Manifest& manifest, uint64_t id) {
+  const auto& all = manifest.fragments();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.id() == id; });
+  return at == all.end() ? nullptr : &*at;
 }
 
 }  // namespace pilum

@@ -15,4 +15,6 @@ std::string SerializeWire(const google::protobuf::MessageLite& message);
 // kCorrupt: "the WHAT does not parse".
 Status ParseWire(std::string_view bytes, std::string_view what, google::protobuf::MessageLite* out);
 
+const wire::DataFragment* FindFragment(const wire::Manifest& manifest, uint64_t id);  // null: there is none
+
 }  // namespace pilum
