@@ -217,7 +217,7 @@ def test_interrupt_a_scan(path, tmp_path):
         while True:
             pilum.file.LanceFileReader({str(path)!r}).read_all().to_table()
         """)
-    assert "KeyboardInterrupt" in output and took < 5, output
+    assert "KeyboardInterrupt" in output and took < 25, output
 
 
 def test_interrupt_a_query(store, tmp_path):
@@ -228,7 +228,7 @@ def test_interrupt_a_query(store, tmp_path):
             for form in (lambda r: r.to_table(), lambda r: list(r), pa.table):
                 form(s.query("s LIKE '%nothing like it%' OR f > 100", use_index=False))
         """)
-    assert "KeyboardInterrupt" in output and took < 5, output
+    assert "KeyboardInterrupt" in output and took < 25, output
 
 
 def test_interrupt_one_long_call(tmp_path):
@@ -243,7 +243,7 @@ def test_interrupt_one_long_call(tmp_path):
         reader = pa.RecordBatchReader.from_batches(t.schema, many())
         pilum.store.open({str(tmp_path / "ds")!r}).put(reader)
         """, after=2.0)
-    assert "KeyboardInterrupt" in output and took < 5, output
+    assert "KeyboardInterrupt" in output and took < 25, output
     if (tmp_path / "ds").exists():
         s = pilum.store.open(tmp_path / "ds")
         assert not (tmp_path / "ds" / "parts").exists() or s.check() == []

@@ -143,6 +143,7 @@ void Grid::AppendLine(const std::vector<GridCell>& cells, const char* style, std
     line += text;
     if (!columns_[c].right && c + 1 < shown_) line.append(static_cast<size_t>(pad), ' ');
   }
+  line.erase(line.find_last_not_of(' ') + 1);
   *out += line + "\n";
 }
 

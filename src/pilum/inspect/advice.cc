@@ -30,7 +30,7 @@ void AdviseCleanUp(const References& refs, const SpaceReport& space, std::vector
   const CleanupPlan& careful = space.cleanups[0];
   const CleanupPlan& all = space.cleanups[1];
   if (!careful.refused.empty()) {
-    out->push_back({"clean_up_refused", "No clean-up would remove anything: " + careful.refused + ".", ""});
+    out->push_back({"clean_up_refused", "No clean-up would remove anything: " + careful.refused + ".", "", ""});
     return;
   }
   // Files of a copied table are younger than its versions; a clean-up that is told to take all looks at them too.
@@ -59,8 +59,8 @@ void AdviseCleanUp(const References& refs, const SpaceReport& space, std::vector
     what += fmt::format(" {} could then no longer be opened.", Plural(plan.versions.size(), "version"));
   if (copied) {
     what +=
-        " File times are later than the versions kept, as in a copied table: only delete_unverified takes the data "
-        "files, and nobody may be writing meanwhile.";
+        " File times are later than the versions kept, as in a copied table: only delete_unverified (--unverified) "
+        "takes the data files, and nobody may be writing meanwhile.";
   }
   if (!plan.tags.empty()) what += fmt::format(" {} kept by tags.", Plural(plan.tags.size(), "version"));
   for (const uint32_t i : plan.broken) {
@@ -70,7 +70,7 @@ void AdviseCleanUp(const References& refs, const SpaceReport& space, std::vector
                         : h.branch.empty() ? ""
                                            : " of branch " + h.branch);
   }
-  out->push_back({"clean_up", std::move(what), PolicyCall(plan)});
+  out->push_back({"clean_up", std::move(what), PolicyCall(plan), PolicyVerb(plan)});
 }
 
 void AdviseLeftovers(const SpaceReport& space, std::vector<Advice>* out) {
@@ -81,14 +81,14 @@ void AdviseLeftovers(const SpaceReport& space, std::vector<Advice>* out) {
          fmt::format("{} ({}) belong to no version and are younger than 7 days: of a write under way, or of one "
                      "that failed. If nobody is writing, a clean-up can be told to take them.",
                      Plural(in_flight.files, "file"), HumanBytes(in_flight.bytes)),
-         "ds.cleanup_old_versions(delete_unverified=True)"});
+         "ds.cleanup_old_versions(delete_unverified=True)", "cleanup --unverified"});
   }
   const FileSum& strays = space.unneeded[static_cast<size_t>(Unneeded::kStray)];
   if (strays.files > 0) {
     out->push_back({"strays",
-                    fmt::format("{} ({}) are not of the table; no clean-up takes them. `pilum table ls` names them.",
-                                Plural(strays.files, "file"), HumanBytes(strays.bytes)),
-                    ""});
+                    fmt::format("{} ({}) are not of the table; no clean-up takes them.", Plural(strays.files, "file"),
+                                HumanBytes(strays.bytes)),
+                    "", "ls"});
   }
 }
 
@@ -108,14 +108,15 @@ void AdviseFragments(const Manifest& m, std::vector<Advice>* out) {
                                 "commit writes a manifest that names them all.",
                                 Thousands(small), Plural(t.fragments, "fragment"), Plural(rows[rows.size() / 2], "row"),
                                 Thousands(after)),
-                    "ds.optimize.compact_files()"});
+                    "ds.optimize.compact_files()", "compact"});
   }
   if (t.deleted_rows * 10 >= t.physical_rows && t.deleted_rows > 0) {
     out->push_back(
         {"deleted_rows",
          fmt::format("{} of {} ({}) are deleted and still in the data files: each scan reads over them.",
                      Thousands(t.deleted_rows), Plural(t.physical_rows, "row"), Share(t.deleted_rows, t.physical_rows)),
-         "ds.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0)"});
+         "ds.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0)",
+         "compact --deletions 0"});
   }
 }
 
@@ -126,12 +127,10 @@ void AdviseManifest(const Manifest& m, std::vector<Advice>* out) {
                             ? "the list of indices and a copy of the transaction that made it"
                             : "a copy of the transaction that made it, which names all that was rewritten; the next "
                               "commit leaves that behind";
-  out->push_back(
-      {"large_manifest",
-       fmt::format("The manifest has {}, and {} of that is no list of fragments: it carries {}. `pilum table "
-                   "manifest` shows the parts.",
-                   HumanBytes(m.file_size), Share(beside, m.file_size), carries),
-       ""});
+  out->push_back({"large_manifest",
+                  fmt::format("The manifest has {}, and {} of that is no list of fragments: it carries {}.",
+                              HumanBytes(m.file_size), Share(beside, m.file_size), carries),
+                  "", "manifest"});
 }
 
 }  // namespace
@@ -165,6 +164,18 @@ std::string PolicyCall(const CleanupPlan& plan) {
   if (plan.policy.delete_unverified) add("delete_unverified=True");
   if (!plan.tags.empty()) add("error_if_tagged_old_versions=False");
   return "ds.cleanup_old_versions(" + args + ")";
+}
+
+std::string PolicyVerb(const CleanupPlan& plan) {
+  std::string out = "cleanup";
+  if (plan.policy.older_than) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*plan.policy.older_than).count();
+    out += seconds != 0 && seconds % 86400 == 0 ? fmt::format(" --older-than {}d", seconds / 86400)
+                                                : fmt::format(" --older-than {}s", seconds);
+  }
+  if (plan.policy.retain) out += fmt::format(" --retain {}", *plan.policy.retain);
+  if (plan.policy.delete_unverified) out += " --unverified";
+  return out;
 }
 
 std::vector<Advice> Advise(const References& refs, const SpaceReport& space, const Manifest& manifest,

@@ -47,8 +47,9 @@ std::string RenderFindings(const ReportData& d) {
     out += fmt::format("<p>The first {} of {}.</p>\n", kMost, Plural(shown, "problem"));
   }
   for (const Advice& a : d.advice) {
-    cards += fmt::format("<li class=\"advice\">{}{}</li>\n", HtmlText(a.what),
-                         a.call.empty() ? "" : "<br><code>" + HtmlText(a.call) + "</code>");
+    std::string how = a.verb.empty() ? "" : "<br><code>pilum table " + HtmlText(a.verb) + "</code>";
+    if (!a.call.empty()) how += "<br><code>" + HtmlText(a.call) + "</code>";
+    cards += fmt::format("<li class=\"advice\">{}{}</li>\n", HtmlText(a.what), how);
   }
   for (const Finding& f : d.check->findings) {
     if (f.severity != Finding::Severity::kNote || f.code == "index_behind" || ++shown > kMost) continue;

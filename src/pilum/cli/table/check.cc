@@ -99,7 +99,7 @@ Result<int> Check(const CheckArgs& args) {
   References refs;
   PILUM_ASSIGN_OR_RETURN(const CheckReport report, CheckTable(input, &refs, ctx));
   std::vector<Advice> advice;
-  if (input.table) {
+  if (input.table && report.problems == 0) {  // what is damaged is mended first: old versions may be what mends it
     PILUM_ASSIGN_OR_RETURN(const auto space,
                            MakeSpace(refs, input.branch, input.table->manifest().version, WallClock()));
     PILUM_ASSIGN_OR_RETURN(const auto indices, input.table->Indices(ctx));
@@ -110,7 +110,7 @@ Result<int> Check(const CheckArgs& args) {
   } else {
     PILUM_RETURN_NOT_OK(PrintFindings(report));
     PILUM_RETURN_NOT_OK(Print(Summary(input, report)));
-    PILUM_RETURN_NOT_OK(PrintAdvice(advice));
+    PILUM_RETURN_NOT_OK(PrintAdvice(args.table, advice));
   }
   return report.problems > 0 ? kExitError : kExitOk;
 }

@@ -37,6 +37,7 @@ Json PlanJson(const References& refs, const CleanupPlan& plan, bool files) {
   j["retain_versions"] = OrNull(plan.policy.retain);
   j["delete_unverified"] = plan.policy.delete_unverified;
   j["call"] = PolicyCall(plan);
+  j["verb"] = PolicyVerb(plan);
   j["refused"] = plan.refused.empty() ? Json() : Json(plan.refused);
   j["versions"] = Json::array();
   for (const uint32_t i : plan.versions) j["versions"].push_back(refs.holders[i].version);

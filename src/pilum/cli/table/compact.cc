@@ -8,6 +8,7 @@ namespace {
 struct CompactArgs : WriteArgs {
   std::optional<uint64_t> target_rows;
   std::string max_bytes;
+  std::optional<float> deletions;
   bool keep_covered = false;
 };
 
@@ -17,6 +18,7 @@ Result<CompactionOptions> CompactionOptionsOf(const CompactArgs& args, const Tab
   if (!args.max_bytes.empty()) {
     PILUM_ASSIGN_OR_RETURN(out.max_bytes_per_file, ParseBytes(args.max_bytes));
   }
+  if (args.deletions) out.materialize_deletions_threshold = *args.deletions;
   out.leave_indexed = args.keep_covered;
   return out;
 }
@@ -62,6 +64,12 @@ void AddCompactVerb(CLI::App* group, Action* action) {
       ->check(WholeNumber());
   verb.command->add_option("--max-bytes", verb.args->max_bytes, "Most bytes of a new data file, about")
       ->type_name("SIZE");
+  verb.command
+      ->add_option(
+          "--deletions", verb.args->deletions,
+          "A fragment of which a larger share is deleted is written anew though it stands alone (default: 0.1)")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0F, 1.0F));
   verb.command->add_flag("--keep-covered", verb.args->keep_covered,
                          "Leave fragments that an index would no longer cover afterwards");
 }

@@ -1,6 +1,24 @@
 #include "pilum/cli/table/findings.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
 namespace pilum::cli {
+namespace {
+
+// As a shell takes it for one word.
+std::string ShellWord(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_-./:=@%+,~", c);
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
 
 StoreTime WallClock() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -20,12 +38,17 @@ Result<Surveyed> Survey(const TableArgs& args) {
   return out;
 }
 
-Status PrintAdvice(const std::vector<Advice>& advice) {
+std::string CommandText(const std::string& table, const std::string& verb) {
+  const size_t end = std::min(verb.find(' '), verb.size());
+  return "pilum table " + verb.substr(0, end) + " " + ShellWord(table) + verb.substr(end);
+}
+
+Status PrintAdvice(const std::string& table, const std::vector<Advice>& advice) {
   if (advice.empty()) return Status::OK();
   std::string text = "\nadvice\n";
   for (const Advice& a : advice) {
     text += "- " + a.what + "\n";
-    if (!a.call.empty()) text += "    " + a.call + "\n";
+    if (!a.verb.empty()) text += "    " + CommandText(table, a.verb) + "\n";
   }
   return Print(text);
 }
@@ -33,7 +56,10 @@ Status PrintAdvice(const std::vector<Advice>& advice) {
 Json JsonOf(const std::vector<Advice>& advice) {
   Json out = Json::array();
   for (const Advice& a : advice) {
-    out.push_back({{"code", a.code}, {"what", a.what}, {"call", a.call.empty() ? Json() : Json(a.call)}});
+    out.push_back({{"code", a.code},
+                   {"what", a.what},
+                   {"call", a.call.empty() ? Json() : Json(a.call)},
+                   {"verb", a.verb.empty() ? Json() : Json(a.verb)}});
   }
   return out;
 }

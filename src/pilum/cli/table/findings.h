@@ -20,7 +20,10 @@ struct Surveyed {
 };
 Result<Surveyed> Survey(const TableArgs& args);
 
-Status PrintAdvice(const std::vector<Advice>& advice);  // a heading; nothing for none
+// "pilum table cleanup flights.lance --older-than 7d", to be pasted; of Advice::verb.
+std::string CommandText(const std::string& table, const std::string& verb);
+// A heading, and each with its command; nothing for none.
+Status PrintAdvice(const std::string& table, const std::vector<Advice>& advice);
 Json JsonOf(const std::vector<Advice>& advice);
 Json JsonOf(const std::vector<Finding>& findings);
 Json JsonOf(const FileSum& sum);                                    // {"files", "bytes"}

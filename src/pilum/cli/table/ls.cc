@@ -1,4 +1,7 @@
 // pilum table ls: what lies in the table's folder.
+#include <algorithm>
+#include <set>
+
 #include "pilum/cli/table/findings.h"
 #include "pilum/cli/table/verbs.h"
 
@@ -96,10 +99,29 @@ Result<Inventory> NeededBy(const TableArgs& args) {
   return out;
 }
 
+// Of a folder that holds no table itself: the first few below it.
+Status NoTableIn(const std::string& folder, const Inventory& inventory) {
+  std::set<std::string> tables;
+  for (const TableObject& o : inventory.objects) {
+    if (const size_t at = o.path.find("/_versions/"); at != std::string::npos) tables.insert(o.path.substr(0, at));
+  }
+  std::string below;
+  constexpr size_t kMost = 3;
+  size_t n = 0;
+  for (const std::string& table : tables) {
+    if (n++ < kMost) below += (below.empty() ? "; below it are " : ", ") + table;
+  }
+  if (n > kMost) below += fmt::format(" and {} more", n - kMost);
+  return NotFoundError("{}: no file in it is one of a Lance table{}", folder, below);
+}
+
 Result<Inventory> ListAll(const TableArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto session, Session::Make(args.run));
   PILUM_ASSIGN_OR_RETURN(auto store, ReadOnlyStore::Open(args.table));
-  return ListInventory(*store, session->ctx());
+  PILUM_ASSIGN_OR_RETURN(Inventory all, ListInventory(*store, session->ctx()));
+  const auto stray = [](const TableObject& o) { return o.kind == ObjectKind::kStray; };
+  if (std::all_of(all.objects.begin(), all.objects.end(), stray)) return NoTableIn(args.table, all);
+  return all;
 }
 
 Result<int> Ls(const LsArgs& args) {

@@ -66,7 +66,7 @@ Result<int> Report(const ReportArgs& args) {
   data.check = &check;
   data.manifest = &table.manifest();
   data.indices = &indices;
-  data.advice = Advise(refs, space, table.manifest(), indices);
+  if (check.problems == 0) data.advice = Advise(refs, space, table.manifest(), indices);  // see check.cc
   PILUM_ASSIGN_OR_RETURN(data.columns, MeasureColumns(table, kMostMeasured, ctx));
   PILUM_ASSIGN_OR_RETURN(data.versions, VersionsOf(table, refs, check, ctx));
   const std::string page = RenderReport(data);

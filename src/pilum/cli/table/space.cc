@@ -130,10 +130,10 @@ Result<int> Space(const SpaceArgs& args) {
   PILUM_RETURN_NOT_OK(PrintNeeders(refs, space));
   PILUM_RETURN_NOT_OK(PrintCleanups(refs, space));
   if (args.files && space.cleanups[0].refused.empty()) {
-    PILUM_RETURN_NOT_OK(Print("\n" + PolicyCall(space.cleanups[0]) + "\n"));
+    PILUM_RETURN_NOT_OK(Print("\n" + CommandText(args.table, PolicyVerb(space.cleanups[0])) + "\n"));
     PILUM_RETURN_NOT_OK(PrintPlan(refs, space.cleanups[0]));
   }
-  PILUM_RETURN_NOT_OK(PrintAdvice(advice));
+  PILUM_RETURN_NOT_OK(PrintAdvice(args.table, advice));
   return kExitOk;
 }
 

@@ -71,13 +71,14 @@ struct Get : HttpExchange {
   std::string url, body;
   std::string out;
   int tries = 1, prepared = 0;
+  std::chrono::seconds stall{1};
   HttpResponse response;
   void Prepare(HttpRequest* r) override {
     ++prepared;
     r->method = body.empty() ? "GET" : "PUT";
     r->url = url;
     r->body = body;
-    r->stall = std::chrono::seconds(1);
+    r->stall = stall;
     if (!out.empty()) {
       r->out = reinterpret_cast<uint8_t*>(out.data());
       r->out_size = out.size();
@@ -99,9 +100,10 @@ TEST(Http, ASilentServerIsLeftInTime) {
   Listener silent;
   Get get;
   get.url = silent.url();
+  get.stall = std::chrono::seconds(60);
   const auto begun = Clock::now(), deadline = begun + milliseconds(200);
   EXPECT_FALSE(RunOne(&get, [&] { return Clock::now() < deadline; }));
-  EXPECT_LT(Clock::now() - begun, milliseconds(250 + 100));  // 50, and what a loaded machine takes
+  EXPECT_LT(Clock::now() - begun, std::chrono::seconds(30)) << "it waited for the server";
 }
 
 TEST(Http, ASilentServerIsATimeoutAtLast) {
