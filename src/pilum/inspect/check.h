@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pilum/table/folder/references.h"
+#include "pilum/table/fragment.h"
 
 namespace pilum {
 
@@ -79,5 +80,7 @@ void CheckIndices(const Manifest& manifest, const std::vector<TableIndex>& indic
 // Its files: they open, have the rows that they should, and decode.
 Status CheckFiles(const std::shared_ptr<const Table>& table, const References& refs, bool deep, CheckReport* report,
                   Findings* out, ReadContext& ctx);
+// A part of it: the values that lie beside the data files of a fragment are where they should be. Reads no byte of them.
+Status CheckBlobs(const TableContext& table, const PhysicalFragment& physical, Findings* out, ReadContext& ctx);
 
 }  // namespace pilum

@@ -8,7 +8,6 @@
 
 #include "pilum/base/amounts.h"
 #include "pilum/inspect/check.h"
-#include "pilum/table/fragment.h"
 
 namespace pilum {
 namespace {
@@ -44,12 +43,13 @@ class FileChecker {
  private:
   Status CheckFragment(const Fragment& f) {
     ++report_->fragments;
+    const uint64_t problems = out_->problems();
     uint64_t rows = f.physical_rows;
     for (const DataFile& file : f.files) PILUM_RETURN_NOT_OK(CheckData(f, file, &rows));
     if (f.files.empty() && f.physical_rows == 0) {
       out_->Note("empty_fragment", Name(f), "it has no rows");
     }
-    return CheckRows(f);
+    return CheckRows(f, deep_ && out_->problems() == problems);
   }
 
   // Missing files, and those of another size, are told by the folder already.
@@ -115,7 +115,7 @@ class FileChecker {
     return legacy->num_rows();
   }
 
-  Status CheckRows(const Fragment& f) {
+  Status CheckRows(const Fragment& f, bool blobs) {
     auto physical = PhysicalFragment::Make(context_, f, ctx_);
     // Where its files do not open, that was said.
     if (!physical.ok()) return KindOf(physical.status()) == ErrorKind::kCancelled ? physical.status() : Status::OK();
@@ -132,6 +132,7 @@ class FileChecker {
       deleted = std::move(*read);
     }
     report_->rows += rows - deleted.size();
+    if (blobs) PILUM_RETURN_NOT_OK(CheckBlobs(context_, **physical, out_, ctx_));
     for (const SystemColumn column : {SystemColumn::kCreatedAt, SystemColumn::kLastUpdatedAt}) {
       PILUM_RETURN_NOT_OK(CheckVersions(f, **physical, column));
     }

@@ -39,7 +39,7 @@ Status AddFile(const Table& table, const DataFile& file, Sums* sums, ReadContext
       sums->columns.push_back({info.name, info.type});
       sum = &sums->columns.back();
     }
-    if (sum->type.empty()) sum->type = info.type;
+    if (sum->files == 0) sum->type = info.type;
     ++sum->files;
     sum->pages += info.pages.size();
     sum->bytes += info.bytes;
@@ -59,7 +59,8 @@ Result<Sums> Look(const Table& table, ReadContext& given) {
   Sums sums;
   const TableSchema& schema = table.columns();
   for (const LeafColumn& leaf : schema.leaves()) {
-    if (leaf.top_level < schema.stored()->num_fields()) sums.columns.push_back({leaf.name, ""});
+    if (leaf.top_level < schema.stored()->num_fields())
+      sums.columns.push_back({leaf.name, leaf.leaf->type()->ToString()});
   }
   for (const Fragment& f : table.manifest().fragments) {
     for (const DataFile& file : f.files) {
