@@ -4,6 +4,7 @@
 
 #include "pilum/change/copy_files.h"
 #include "pilum/change/fragment_writer.h"
+#include "pilum/io/memory_names.h"
 #include "pilum/table/commit/commit_clone.h"
 
 namespace pilum {
@@ -42,6 +43,10 @@ Result<Committed> DeepClone(const WritableTable& source, const std::string& targ
 
 Result<Committed> ShallowClone(const WritableTable& source, const std::shared_ptr<ObjectStore>& target, bool sync,
                                ReadContext& ctx) {
+  if (IsMemoryUri(source.store->uri()) && !IsMemoryUri(target->uri())) {
+    return UsageError("{}: a shallow clone of a table in memory would end with this process; make a deep one",
+                      target->uri());
+  }
   PILUM_RETURN_NOT_OK(CheckEmpty(*target, ctx));
   PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(source, ctx));
   wire::Transaction t;

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "pilum/cli/common.h"
+#include "pilum/io/memory_names.h"
 
 namespace pilum::cli {
 namespace {
@@ -84,6 +85,7 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a write then says EPIPE, and we end quietly
+  RefuseMemoryStores();
   CLI::App app("Pilum: reads, writes and queries Lance files and part stores, reads Lance tables", "pilum");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);

@@ -158,9 +158,10 @@ class MemorySink : public ByteSink {
   MemorySink(std::string name, BufferPtr* out) : name_(std::move(name)), out_(out) {}
   Status Write(const void* data, uint64_t size) override {
     bytes_.append(static_cast<const char*>(data), size);
+    position_ += size;
     return Status::OK();
   }
-  uint64_t position() const override { return bytes_.size(); }
+  uint64_t position() const override { return position_; }
   Status Close() override {
     *out_ = arrow::Buffer::FromString(std::move(bytes_));
     return Status::OK();
@@ -169,6 +170,7 @@ class MemorySink : public ByteSink {
 
  private:
   std::string name_, bytes_;
+  uint64_t position_ = 0;  // after Close too
   BufferPtr* out_;
 };
 

@@ -101,6 +101,7 @@ TEST_P(Stores, CreateIsVisibleAtCloseOnly) {
   ASSERT_TRUE(sink->Write("!", 1).ok());
   EXPECT_EQ(sink->position(), big.size() + 1);
   ASSERT_TRUE(sink->Close().ok());
+  EXPECT_EQ(sink->position(), big.size() + 1);
   EXPECT_EQ(Read("p/q"), big + "!");
 }
 

@@ -1,4 +1,4 @@
-// Objects in memory, for tests: the same promises as the local store, no disk.
+// Objects in memory: the same promises as the local store, no disk.
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -15,10 +15,13 @@ namespace {
 
 StoreTime SystemTime() { return std::chrono::time_point_cast<StoreTime::duration>(std::chrono::system_clock::now()); }
 
-class MemoryStore : public ObjectStore {
+class MemoryStore : public ObjectStore, public std::enable_shared_from_this<MemoryStore> {
  public:
   MemoryStore(std::string name, StoreClock clock, std::shared_ptr<SlowReads> slow)
-      : name_(std::move(name)), clock_(std::move(clock)), slow_(std::move(slow)) {}
+      : name_(std::move(name)),
+        prefix_(name_.ends_with(':') || name_.ends_with('/') ? name_ : name_ + "/"),
+        clock_(std::move(clock)),
+        slow_(std::move(slow)) {}
   const std::string& uri() const override { return name_; }
 
   Result<std::shared_ptr<const ByteSource>> OpenSource(const std::string& path, ReadContext& ctx) const override {
@@ -26,17 +29,17 @@ class MemoryStore : public ObjectStore {
     PILUM_RETURN_NOT_OK(ctx.Check());
     std::unique_lock lock(mutex_);
     auto it = objects_.find(path);
-    if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", name_, path);
+    if (it == objects_.end()) return NotFoundError("{}{}: there is no such object", prefix_, path);
     if (ctx.stats) ctx.stats->opens += 1;
     const BufferPtr bytes = it->second.bytes;
     lock.unlock();
-    if (slow_) return OpenSlowMemorySource(name_ + path, bytes, slow_, ctx);
-    return MakeMemorySource(name_ + path, bytes);
+    if (slow_) return OpenSlowMemorySource(prefix_ + path, bytes, slow_, ctx);
+    return MakeMemorySource(prefix_ + path, bytes);
   }
 
   Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
-    return std::make_unique<Sink>(this, path);
+    return std::make_unique<Sink>(shared_from_this(), path);
   }
 
   Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
@@ -91,8 +94,8 @@ class MemoryStore : public ObjectStore {
  private:
   class Sink : public ByteSink {
    public:
-    Sink(MemoryStore* store, std::string path)
-        : store_(store), path_(std::move(path)), inner_(MakeMemorySink(path_, &bytes_)) {}
+    Sink(std::shared_ptr<MemoryStore> store, std::string path)
+        : store_(std::move(store)), path_(std::move(path)), inner_(MakeMemorySink(path_, &bytes_)) {}
     Status Write(const void* data, uint64_t size) override { return inner_->Write(data, size); }
     uint64_t position() const override { return inner_->position(); }
     const std::string& name() const override { return path_; }
@@ -104,7 +107,7 @@ class MemoryStore : public ObjectStore {
     }
 
    private:
-    MemoryStore* store_;
+    const std::shared_ptr<MemoryStore> store_;
     std::string path_;
     BufferPtr bytes_;
     std::unique_ptr<ByteSink> inner_;
@@ -115,7 +118,7 @@ class MemoryStore : public ObjectStore {
     StoreTime modified;
   };
 
-  std::string name_;
+  const std::string name_, prefix_;
   StoreClock clock_;
   std::shared_ptr<SlowReads> slow_;
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "pilum/io/object_store.h"
 
 #include "pilum/base/hash.h"
+#include "pilum/io/memory_names.h"
 #include "pilum/io/percent.h"
 #include "pilum/io/store_impl.h"
 
@@ -70,9 +71,14 @@ Result<std::shared_ptr<ObjectStore>> ObjectStore::Open(std::string_view uri, con
   if (scheme == "s3") return OpenS3Store(uri, options);
   if (!options.empty()) return UsageError("{}: storage options are for s3:// only", uri);
   if (colon == uri.npos) return MakeLocalStore(std::string(uri));
+  if (IsMemoryUri(uri)) {
+    PILUM_ASSIGN_OR_RETURN(MemoryPlace place, FindMemoryPlace(uri));
+    return std::move(place.store);
+  }
   if (scheme == "file") return MakeLocalStore(PercentDecode(uri.substr(colon + 3)));
-  return Unsupported("{}: stores on '{}://' are not supported; give a local folder, or s3://BUCKET/PREFIX", uri,
-                     scheme);
+  return Unsupported(
+      "{}: stores on '{}://' are not supported; give a local folder, s3://BUCKET/PREFIX, or memory://NAME", uri,
+      scheme);
 }
 
 Result<std::shared_ptr<const ReadOnlyStore>> ReadOnlyStore::Open(std::string_view uri, const StoreOptions& options) {
@@ -89,8 +95,12 @@ Result<std::pair<std::shared_ptr<ObjectStore>, std::string>> SplitUri(const std:
                                                                       const StoreOptions& options) {
   const size_t slash = uri.rfind('/');
   const std::string name = uri.substr(slash + 1);
-  if (name.empty() || slash < uri.find("://") + 3) return UsageError("{}: names no object; give s3://BUCKET/NAME", uri);
-  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(uri.substr(0, slash + 1), options));
+  const bool one_step = slash < uri.find("://") + 3;
+  if (name.empty() || (one_step && !IsMemoryUri(uri))) {
+    return UsageError("{}: names no object; give s3://BUCKET/NAME", uri);
+  }
+  // In memory a single step is a store's name: the file lies in that.
+  PILUM_ASSIGN_OR_RETURN(auto store, ObjectStore::Open(one_step ? uri : uri.substr(0, slash + 1), options));
   return std::pair(std::move(store), name);
 }
 

@@ -15,8 +15,8 @@ namespace pilum {
 
 class ObjectStore : public ReadOnlyStore {
  public:
-  // A plain path, file:///abs (percent-decoded), or s3://bucket/prefix (taken as it is). Any other scheme is refused by
-  // name. Touches neither disk nor network; kUsage where options or environment lack what s3:// needs.
+  // A plain path, file:///abs (percent-decoded), s3://bucket/prefix (taken as it is), or memory://name (memory_names.h).
+  // Any other scheme is refused by name. Touches neither disk nor network; kUsage where options or environment lack what s3:// needs.
   static Result<std::shared_ptr<ObjectStore>> Open(std::string_view uri, const StoreOptions& options = {});
   // `clock`: what Now and modified are told by; empty: the system's.
   static std::shared_ptr<ObjectStore> Memory(std::string name = "memory:", StoreClock clock = {});

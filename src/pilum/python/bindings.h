@@ -19,6 +19,7 @@ void BindTable(nanobind::module_& m);           // Table
 void BindTableWrites(nanobind::module_& m);     // what changes one
 void BindTableColumns(nanobind::module_& m);    // its columns
 void BindFragmentWrites(nanobind::module_& m);  // fragments, for others to commit
+void BindMemoryPlaces(nanobind::module_& m);    // memory://
 void BindCommits(nanobind::module_& m);         // transactions, rows that are not committed
 void BindCleanup(nanobind::module_& m);         // table_cleanup, table_maintain
 void BindUpdates(nanobind::module_& m);         // its rows in place

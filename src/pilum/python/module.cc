@@ -23,6 +23,7 @@ NB_MODULE(_pilum, m) {
   pilum::python::BindTableWrites(m);
   pilum::python::BindTableColumns(m);
   pilum::python::BindFragmentWrites(m);
+  pilum::python::BindMemoryPlaces(m);
   pilum::python::BindCommits(m);
   pilum::python::BindCleanup(m);
   pilum::python::BindUpdates(m);

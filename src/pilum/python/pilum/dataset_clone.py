@@ -53,7 +53,7 @@ class Clones:
     def migrate_manifest_paths_v2(self) -> None:
         """Manifests of this branch get the names that pylance gives since 1. Nobody should commit meanwhile: until it is done the
         newest version opens nowhere. If it was interrupted, :func:`pilum.dataset_clone.migrate_manifest_paths_v2` ends it."""
-        migrate_manifest_paths_v2(self.uri, self._storage_options)
+        migrate_manifest_paths_v2(self._branch_uri(), self._storage_options)
         self._use(self._opened((self._table.branch or None, self.version)))
 
 

@@ -25,6 +25,7 @@ from .file import _storage, _verify
 from .fragment import LanceFragment
 from .fragment_metadata import DataFile, FragmentMetadata, from_native
 from .indices import IndexLists
+from .memory import own_uri, shown
 from .merge import Merges
 from .operations import Transaction, from_wire
 from .optimize import Optimizes
@@ -48,7 +49,7 @@ _OPEN_TUNING = {
 
 def _absolute(uri: Union[str, "os.PathLike[str]"]) -> str:
     uri = os.fspath(uri)
-    return uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
+    return own_uri(uri) if "://" in uri else os.path.abspath(os.path.expanduser(uri))
 
 
 class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkeep, Optimizes, Batches, Rows, BlobReads, IndexLists):
@@ -57,7 +58,7 @@ class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkee
     Parameters
     ----------
     uri:
-        The table's folder, a ``file://`` URI, or ``s3://bucket/name``.
+        The table's folder, a ``file://`` URI, ``s3://bucket/name``, or ``memory://name`` (:mod:`pilum.memory`).
     version:
         A number, the name of a tag, or ``(branch, number or tag or None)``. The newest of main when left out.
     asof:
@@ -124,6 +125,9 @@ class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkee
 
     @property
     def uri(self) -> str:
+        return shown(self._branch_uri())
+
+    def _branch_uri(self) -> str:
         branch = self._table.branch
         return f"{self._uri}/tree/{branch}" if branch else self._uri
 

@@ -174,7 +174,7 @@ def write_dataset(
         A pyarrow Table, RecordBatch, reader or dataset, a pandas DataFrame, a list or dict of values, an iterable of
         batches with ``schema``, or anything with ``__arrow_c_stream__``. Streams are written as they come.
     uri:
-        The table's folder, or a :class:`pilum.LanceDataset` whose branch is written to.
+        The table's folder or URI, or a :class:`pilum.LanceDataset` whose branch is written to. ``memory://``: :mod:`pilum.memory`.
     mode:
         "create" (an error where there is a table), "append", or "overwrite"; the last two make a table where there is none.
     max_rows_per_file, max_bytes_per_file:
@@ -194,6 +194,7 @@ def write_dataset(
     committed first what this cannot follow on.
     """
     from .dataset import LanceDataset
+    from .memory import is_memory, place_for
     from .table import _absolute
 
     _refuse(others)
@@ -207,6 +208,8 @@ def write_dataset(
     if isinstance(uri, LanceDataset):
         base, table = uri, uri._table
         path, storage_options = base._uri, storage_options
+    elif is_memory(uri):
+        path, place = place_for(uri, mode)  # held to the end of the call
     else:
         path = _absolute(uri)
     options = _native_options(
