@@ -675,8 +675,44 @@ TEST(Functions, PartsOfNestedValues) {
   EXPECT_NE(BindError(b, deep + " = 1").find("deep"), std::string::npos);
 }
 
+TEST(Functions, PiecesOfText) {
+  auto b = BatchOf({{"s", Json(arrow::utf8(), R"(["ab", "äé日x", "", null])")},
+                    {"v", Json(arrow::utf8_view(), R"(["ab", "äé日x", "", null])")},
+                    {"n", Json(arrow::int8(), "[1, -1, 0, 1]")}});
+  for (const std::string c : {"s", "v"}) {
+    EXPECT_EQ(Truth(b, "left(" + c + ", 2) = 'äé'"), "FTF-");
+    EXPECT_EQ(Truth(b, "right(" + c + ", n) = 'b'"), "TFF-");
+    EXPECT_EQ(Truth(b, "lpad(" + c + ", 3, '日') = '日ab'"), "TFF-");
+    EXPECT_EQ(Truth(b, "replace(" + c + ", '', '-') = '-a-b-'"), "TFF-");
+    EXPECT_EQ(Truth(b, "reverse(" + c + ") = 'x日éä'"), "FTF-");
+    EXPECT_EQ(Truth(b, "strpos(" + c + ", 'x') = 4"), "FTF-");
+    EXPECT_EQ(Truth(b, "concat_ws('+', " + c + ", 'z') = 'z'"), "FFFT");
+  }
+  EXPECT_EQ(Truth(b, "split_part(s, 'b', 0) IS NULL"), "TTTT");  // no value
+  EXPECT_EQ(Truth(b, "repeat(s, 3000000000) IS NULL"), "TTFT");
+  EXPECT_EQ(Truth(b, "repeat(s, 3000000000) = ''"), "--T-");
+  EXPECT_EQ(BindError(b, "left(n, 1) = 'a'"), "at 6: left takes a text here, not int8");
+  EXPECT_EQ(BindError(b, "regexp_replace(s, '(', '') = ''").substr(0, 30), "at 19: bad regular expression:");
+}
+
+TEST(Functions, FloatsAndTheGreatest) {
+  auto b = BatchOf({{"i", Json(arrow::int8(), "[4, -1, 0, null]")},
+                    {"f", Json(arrow::float32(), "[0.25, NaN, -0.0, 2]")},
+                    {"d", Json(arrow::decimal128(10, 2), R"(["6.25", "-1.00", "0.00", null])")}});
+  EXPECT_EQ(Truth(b, "sqrt(i) = 2"), "TFF-");
+  EXPECT_EQ(Truth(b, "isnan(sqrt(i))"), "FTF-");
+  EXPECT_EQ(Truth(b, "sqrt(d) = 2.5"), "TFF-");
+  EXPECT_EQ(Truth(b, "power(i, -1) = 0.25"), "TF--");  // 0 to the power of -1 is no value
+  EXPECT_EQ(Truth(b, "greatest(i, f) = 4"), "TFFF");
+  EXPECT_EQ(Truth(b, "isnan(greatest(i, f))"), "FTFF");
+  EXPECT_EQ(Truth(b, "least(i, f, NULL) = 2"), "FFFT");
+  EXPECT_EQ(Truth(b, "nvl2(i, f, 7) = 7"), "FFFT");
+  EXPECT_EQ(Truth(b, "lcm(i, 9223372036854775807) IS NULL"), "TFFT");
+  EXPECT_EQ(BindError(b, "sqrt('a') = 1"), "at 6: sqrt takes a number here, not a text");
+}
+
 TEST(Functions, OthersAreAnErrorThatListsNearNames) {
-  EXPECT_EQ(BindError(Ints(), "lenght(x) = 1"), "at 1: there is no function 'lenght'; near: length");
+  EXPECT_EQ(BindError(Ints(), "lenght(x) = 1"), "at 1: there is no function 'lenght'; near: length, left, right");
   EXPECT_EQ(BindError(Ints(), "json_get(x, 'a') = 1"), "at 10: json_get takes JSON here, not int64");
   EXPECT_EQ(BindError(Ints(), "abs(x, x) = 1"), "at 1: abs takes 1 arguments, not 2");
 }
