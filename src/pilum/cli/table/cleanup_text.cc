@@ -20,7 +20,7 @@ Status PrintPlan(const References& refs, const CleanupPlan& plan) {
   };
   for (const CleanupFile& f : plan.goes) PILUM_RETURN_NOT_OK(add("goes", f));
   for (const CleanupFile& f : plan.stays) PILUM_RETURN_NOT_OK(add("stays", f));
-  PILUM_RETURN_NOT_OK(grid.Finish());
+  if (!plan.goes.empty() || !plan.stays.empty()) PILUM_RETURN_NOT_OK(grid.Finish());
   std::string text;
   if (!plan.tags.empty()) text += fmt::format("{} kept by a tag.\n", Plural(plan.tags.size(), "version"));
   for (const uint32_t i : plan.broken) {
