@@ -14,6 +14,7 @@
 #include "tests/support/capped_pool.h"
 #include "pilum/values/json_path.h"
 #include "pilum/values/jsonb.h"
+#include "pilum/values/jsonb_doc.h"
 
 namespace pilum::fuzz {
 namespace {
@@ -78,13 +79,32 @@ int RowNumbers(const uint8_t* data, size_t size) {
   return 0;
 }
 
-// What is JSONB gives JSON, of which all may be asked.
+// All nodes, as json_* functions walk them.
+bool WalkJson(const JsonTree& doc, std::string* out) {
+  std::vector<uint32_t> nodes = {0};
+  for (size_t i = 0; i < nodes.size() && nodes.size() < 10000; ++i) {
+    doc.AppendCompact(nodes[i], out);
+    if (doc.kind(nodes[i]) == JsonKind::kString) *out += doc.StringOf(nodes[i]);
+    if (const uint32_t m = doc.Member(nodes[i], "a"); m != JsonTree::kNone) doc.AppendCompact(m, out);
+    if (const uint32_t e = doc.Element(nodes[i], 1); e != JsonTree::kNone) doc.AppendCompact(e, out);
+    doc.AddChildren(nodes[i], &nodes);
+    if (out->size() > (size_t{1} << 20)) return false;
+  }
+  return true;
+}
+
+// What is JSONB gives JSON, of which all may be asked; walked as it is, it gives the same.
 int Jsonb(const uint8_t* data, size_t size) {
   std::string text;
+  JsonbDoc stored;
+  std::string walked;
+  const bool whole = stored.Open(View(data, size)) && WalkJson(stored, &walked) && !stored.failed();
   if (!AppendJsonbText(View(data, size), &text).ok()) return 0;
   if (text.size() > 6 * size + 400) std::abort();
   JsonDoc doc;
   if (!doc.Parse(text).ok()) std::abort();
+  std::string of_text;
+  if (whole && WalkJson(doc, &of_text) && walked != of_text) std::abort();
   auto again = JsonbOfText(text);
   if (!again.ok()) return 0;  // two members of one name
   std::string same;

@@ -175,3 +175,55 @@ def test_random_documents(tmp_path):
     uri = str(tmp_path / "t.lance")
     theirs = lance.write_dataset(pa.table({"j": pa.array(docs, pa.json_())}), uri, max_rows_per_file=1000)
     assert pilum.dataset(uri).to_table().equals(theirs.to_table())
+
+
+def nested_table(tmp_path):
+    text = pa.field("item", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
+    schema = pa.schema([("id", pa.int64()), text.with_name("j"), ("s", pa.struct([text.with_name("a"), pa.field("b", pa.int64())]))])
+    rows = [{"id": i, "j": doc, "s": None if i == 3 else {"a": DOCS[-1 - i], "b": i}} for i, doc in enumerate(DOCS)]
+    uri = str(tmp_path / "t.lance")
+    lance.write_dataset(pa.Table.from_pylist(rows, schema=schema), uri, max_rows_per_file=4)
+    lance.dataset(uri).delete("id = 5")
+    return uri
+
+
+# Read as JSONB where only functions look at the column, as text where anything else does, in every mixture of the two.
+@pytest.mark.parametrize("columns", [["id"], ["j"], ["s"], ["id", "j", "s"], {"x": "json_get_string(j, 'name')"},
+                                     {"x": "json_extract(j, '$.age')", "j": "j"}, {"x": "json_exists(s.a, '$.age')", "s": "s"},
+                                     {"x": "json_exists(s.a, '$.age')", "b": "s.b"}, {"n": "length(j)"}])  # fmt: skip
+@pytest.mark.parametrize("condition", [None, "json_exists(j, '$.age')", "json_exists(j, '$.age') AND j <> '{}'", "j IS NOT NULL", "s IS NOT NULL",
+                                       "json_exists(s.a, '$.age') AND json_exists(j, '$.age')", "json_exists(s.a, '$.age') AND s.b > 2", "s.a = 'null'",
+                                       "id > 1 AND (json_exists(j, '$.name') OR s.b = 14)"])  # fmt: skip
+def test_mixtures_of_text_and_jsonb(tmp_path, columns, condition):
+    uri = nested_table(tmp_path)
+    whole = pilum.dataset(uri).to_table()
+    path = str(tmp_path / "plain.lance")  # the same rows of text, without JSON columns
+    plain = pa.schema([("id", pa.int64()), ("j", pa.string()), ("s", pa.struct([("a", pa.string()), ("b", pa.int64())]))])
+    pilum.write_dataset(pa.Table.from_pylist(whole.to_pylist(), schema=plain), path)
+    ours, of_text = (pilum.dataset(p).to_table(columns=columns, filter=condition).to_pylist() for p in (uri, path))
+    assert ours == of_text
+
+
+def test_groups_and_order_over_json(tmp_path):
+    uri = nested_table(tmp_path)
+    for sql in ("SELECT json_get_string(j, 'name') AS n, count(*) AS c FROM t GROUP BY 1 ORDER BY 1",
+                "SELECT id FROM t WHERE json_exists(j, '$.age') ORDER BY json_get_string(j, 'name'), id",
+                "SELECT max(j) AS m FROM t WHERE json_exists(j, '$.age') HAVING json_exists(max(j), '$.age')"):  # fmt: skip
+        rows = pilum.query(uri, sql).to_table().to_pylist()
+        assert rows, sql
+    assert "j as JSONB" in pilum.query(uri, "SELECT id FROM t WHERE json_exists(j, '$.age')").explain()
+
+
+def test_damaged_jsonb_is_an_error(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    good = b"@\x00\x00\x01\x10\x00\x00\x01 \x00\x00\x02aP\x07"
+    field = pa.field("j", pa.large_binary(), metadata={"ARROW:extension:name": "lance.json"})
+    for i, stored in enumerate((good, good[:-3], good)):
+        rows = pa.table([pa.array([i]), pa.array([stored], pa.large_binary())], schema=pa.schema([("id", pa.int64()), field]))
+        lance.write_dataset(rows, uri, mode="append" if i else "create")
+    ds = pilum.dataset(uri)
+    assert ds.to_table(columns={"x": "json_get_int(j, 'a')"}, filter="id <> 1")["x"].to_pylist() == [7, 7]
+    for ask in (lambda: ds.to_table(columns=["id"], filter="json_get_int(j, 'a') = 7"), lambda: ds.to_table(columns={"x": "json_extract(j, '$.a')"}),
+                lambda: ds.to_table(columns=["j"])):  # fmt: skip
+        with pytest.raises(pilum.errors.CorruptError, match="JSONB"):
+            ask()

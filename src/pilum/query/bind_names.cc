@@ -120,6 +120,13 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
   return out;
 }
 
+std::vector<FieldPath> Binder::json_only() const {
+  std::set<FieldPath> plain, out;
+  for (size_t i = 0; i < columns_.size(); ++i) (looked_into_.contains(i) ? out : plain).insert(columns_[i]);
+  std::erase_if(out, [&](const FieldPath& path) { return plain.contains(path); });
+  return {out.begin(), out.end()};
+}
+
 std::vector<FieldPath> Binder::columns() const { return MinimalPaths(columns_); }
 
 }  // namespace pilum

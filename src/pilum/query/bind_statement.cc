@@ -74,7 +74,8 @@ Result<BoundQuery> BindQuery(std::string_view sql, const Snapshot& snapshot, con
   }
   if (s.where) {
     PILUM_ASSIGN_OR_RETURN(BoolPtr where, binder.BindBool(*s.where));
-    out.where = MakeBoundPredicate(std::move(where), binder.columns(), binder.columns_of(), std::string(sql));
+    out.where = MakeBoundPredicate(std::move(where), binder.columns(), binder.json_only(), binder.columns_of(),
+                                   std::string(sql));
   }
   if (s.limit) {
     PILUM_ASSIGN_OR_RETURN(out.limit, BindCount(&binder, *s.limit, "LIMIT"));
@@ -100,7 +101,8 @@ Result<std::shared_ptr<const BoundPredicate>> BindPredicate(std::string_view sql
   Binder binder(schema, params);
   PILUM_ASSIGN_OR_RETURN(BoolPtr root, binder.BindBool(*s.where));
   PILUM_RETURN_NOT_OK(CheckParams(s.question_marks, params));
-  return MakeBoundPredicate(std::move(root), binder.columns(), binder.columns_of(), std::string(sql));
+  return MakeBoundPredicate(std::move(root), binder.columns(), binder.json_only(), binder.columns_of(),
+                            std::string(sql));
 }
 
 Status CheckParams(size_t question_marks, const Params& params) {

@@ -301,6 +301,8 @@ Result<Operand> Binder::BindCall(const Expr& e) {
   if (e.flag) return ErrorAt(e.pos, "DISTINCT belongs to aggregates; {} is none", e.name);
   for (const auto& arg : e.args) {
     PILUM_ASSIGN_OR_RETURN(Operand o, BindOperand(*arg));
+    const bool json = args.empty() && arg->kind == Expr::Kind::kColumn && e.name.starts_with("json_");
+    if (json) looked_into_.insert(columns_.size() - 1);
     args.push_back(std::move(o));
   }
   return BindFunction(*this, e, std::move(args));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class Binder {
   std::vector<FieldPath> columns() const;
   // As they were met: with repeats, and parents beside children.
   const std::vector<FieldPath>& all_columns() const { return columns_; }
+  // Those of them that stand in json_* functions alone, as the JSON that is looked into.
+  std::vector<FieldPath> json_only() const;
   const ColumnsOf& columns_of() const { return columns_of_; }
 
   // Used by functions: a bound operand as a value (literals by their default type), and errors with a place.
@@ -77,6 +80,7 @@ class Binder {
   const Params& params_;
   std::vector<std::string> source_names_ = {"t"};
   std::vector<FieldPath> columns_;
+  std::set<size_t> looked_into_;  // which of columns_ stand as the JSON of a json_* function
   ColumnsOf columns_of_;
   const bool strict_;
 };

@@ -318,14 +318,16 @@ namespace {
 
 class BoundTree : public BoundPredicate {
  public:
-  BoundTree(BoolPtr root, std::vector<FieldPath> columns, std::vector<std::vector<FieldPath>> conjunct_columns,
-            std::string text)
+  BoundTree(BoolPtr root, std::vector<FieldPath> columns, std::vector<FieldPath> json_only,
+            std::vector<std::vector<FieldPath>> conjunct_columns, std::string text)
       : root_(std::move(root)),
         columns_(std::move(columns)),
+        json_only_(std::move(json_only)),
         conjunct_columns_(std::move(conjunct_columns)),
         text_(std::move(text)) {}
   const Node& root() const override { return *root_->node(); }
   const std::vector<FieldPath>& columns() const override { return columns_; }
+  const std::vector<FieldPath>& json_only() const override { return json_only_; }
   std::vector<std::vector<FieldPath>> conjunct_columns() const override { return conjunct_columns_; }
   std::string ToString() const override { return text_; }
   Result<std::shared_ptr<arrow::BooleanArray>> Evaluate(const arrow::RecordBatch& batch,
@@ -350,7 +352,7 @@ class BoundTree : public BoundPredicate {
   }
 
   BoolPtr root_;
-  std::vector<FieldPath> columns_;
+  std::vector<FieldPath> columns_, json_only_;
   std::vector<std::vector<FieldPath>> conjunct_columns_;
   std::string text_;
 };
@@ -366,7 +368,8 @@ Result<std::shared_ptr<arrow::Array>> EvalContext::OwnRows(std::shared_ptr<arrow
 }
 
 std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
-                                                         const ColumnsOf& columns_of, std::string text) {
+                                                         std::vector<FieldPath> json_only, const ColumnsOf& columns_of,
+                                                         std::string text) {
   std::vector<std::vector<FieldPath>> parts;
   if (root->node()->kind == Node::Kind::kAnd) {
     for (const auto& child : root->node()->children) {
@@ -381,7 +384,8 @@ std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vect
       }
     }
   }
-  return std::make_shared<BoundTree>(std::move(root), std::move(columns), std::move(parts), std::move(text));
+  return std::make_shared<BoundTree>(std::move(root), std::move(columns), std::move(json_only), std::move(parts),
+                                     std::move(text));
 }
 
 }  // namespace pilum

@@ -110,7 +110,8 @@ ValuePtr MakeConstant(std::shared_ptr<arrow::Scalar> scalar);
 // `columns_of`: what the parts of an AND were bound to.
 using ColumnsOf = std::map<std::shared_ptr<const BoolExpr::Node>, std::vector<FieldPath>>;
 std::shared_ptr<const BoundPredicate> MakeBoundPredicate(BoolPtr root, std::vector<FieldPath> columns,
-                                                         const ColumnsOf& columns_of, std::string text);
+                                                         std::vector<FieldPath> json_only, const ColumnsOf& columns_of,
+                                                         std::string text);
 
 // evaluate_set.cc: a value against a set of its type's normal form
 BoolPtr MakeInSet(ValuePtr value, ValueSet set, std::string text);

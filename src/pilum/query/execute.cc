@@ -159,10 +159,19 @@ class UnitReadImpl final : public UnitRead {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, reader.Next());
       if (!batch) return found;
-      PILUM_ASSIGN_OR_RETURN(RowSet positions, Recheck(*plan_.query.where, *batch, progress_.order.get(), ctx_));
+      PILUM_ASSIGN_OR_RETURN(RowSet positions, RecheckHere(*batch));
       const RowSet rows_here = PositionsToRows(positions, reader.batch_rows());
       for (const RowRange& r : rows_here.ranges()) found.Append(r.begin, r.end);
     }
+  }
+
+  // Damage that only the predicate meets (of JSONB) has no name of a file yet.
+  Result<RowSet> RecheckHere(const arrow::RecordBatch& batch) {
+    auto positions = Recheck(*plan_.query.where, batch, progress_.order.get(), ctx_);
+    if (!positions.ok() && KindOf(positions.status()) == ErrorKind::kCorrupt) {
+      return WithContext(unit_.name(), positions.status());
+    }
+    return positions;
   }
 
   // One read for both: the matching rows of a batch of the first read.
@@ -171,7 +180,7 @@ class UnitReadImpl final : public UnitRead {
     RowSet positions = RowSet::All(n);
     if (!reader_->batch_rows().IsSubsetOf(certain_)) {
       progress_.counts.rows_rechecked += n;
-      PILUM_ASSIGN_OR_RETURN(positions, Recheck(*plan_.query.where, *batch, progress_.order.get(), ctx_));
+      PILUM_ASSIGN_OR_RETURN(positions, RecheckHere(*batch));
     }
     return Select(batch, TakeShare(positions), ctx_.memory_pool());
   }

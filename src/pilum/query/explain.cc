@@ -1,6 +1,7 @@
 #include <arrow/type.h>
 
 #include "pilum/query/plan.h"
+#include "pilum/source/field_path.h"
 
 namespace pilum {
 namespace {
@@ -11,7 +12,9 @@ constexpr size_t kUnitsShown = 10, kNotesShown = 10, kPartsShown = 20, kProbeTex
 
 std::string Join(const std::vector<FieldPath>& paths) {
   std::string out;
-  for (const auto& p : paths) out += (out.empty() ? "" : ", ") + p.ToString();
+  for (const auto& p : paths) {
+    out += (out.empty() ? "" : ", ") + WithoutStoredJson(p).ToString() + (IsStoredJson(p) ? " as JSONB" : "");
+  }
   return out.empty() ? "nothing" : out;
 }
 

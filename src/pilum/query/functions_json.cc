@@ -9,6 +9,7 @@
 #include "pilum/query/functions.h"
 #include "pilum/values/json_path.h"
 #include "pilum/values/jsonb.h"
+#include "pilum/values/jsonb_doc.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -26,28 +27,28 @@ struct Where {
 template <typename T>
 using Found = Result<std::optional<T>>;
 
-Status CannotBe(const JsonDoc& doc, uint32_t at, std::string_view what) {
-  return QueryError("{} is no {}", doc.TextOf(at).substr(0, 60), what);
-}
-
-uint32_t Keyed(const JsonDoc& doc, const Where& where) {
-  const bool array = where.index && doc.node(0).kind == JsonKind::kArray;  // else a number is a name like any other
+uint32_t Keyed(const JsonTree& doc, const Where& where) {
+  const bool array = where.index && doc.kind(0) == JsonKind::kArray;  // else a number is a name like any other
   return array ? doc.Element(0, *where.index) : doc.Member(0, where.key);
 }
 
-std::string Compact(const JsonDoc& doc, uint32_t at) {
+std::string Compact(const JsonTree& doc, uint32_t at) {
   std::string out;
   doc.AppendCompact(at, &out);
   return out;
 }
 
-Found<std::string> Get(const JsonDoc& doc, const Where& where) {
+Status CannotBe(const JsonTree& doc, uint32_t at, std::string_view what) {
+  return QueryError("{} is no {}", Compact(doc, at).substr(0, 60), what);
+}
+
+Found<std::string> Get(const JsonTree& doc, const Where& where) {
   const uint32_t at = Keyed(doc, where);
-  if (at == JsonDoc::kNone) return std::nullopt;
+  if (at == JsonTree::kNone) return std::nullopt;
   return Compact(doc, at);
 }
 
-Found<std::string> Extract(const JsonDoc& doc, const Where& where) {
+Found<std::string> Extract(const JsonTree& doc, const Where& where) {
   PILUM_ASSIGN_OR_RETURN(auto places, where.path.Select(doc));
   if (places.empty()) return std::nullopt;
   if (places.size() == 1) return Compact(doc, places[0]);
@@ -59,18 +60,18 @@ Found<std::string> Extract(const JsonDoc& doc, const Where& where) {
   return out + "]";
 }
 
-Found<std::string> TextOf(const JsonDoc& doc, uint32_t at) {
-  switch (doc.node(at).kind) {
+Found<std::string> TextOf(const JsonTree& doc, uint32_t at) {
+  switch (doc.kind(at)) {
     case JsonKind::kString: return doc.StringOf(at);
     case JsonKind::kArray:
     case JsonKind::kObject: return CannotBe(doc, at, "text");
-    default: return std::string(doc.TextOf(at));
+    default: return Compact(doc, at);
   }
 }
 
-Found<double> FloatOf(const JsonDoc& doc, uint32_t at) {
+Found<double> FloatOf(const JsonTree& doc, uint32_t at) {
   std::optional<double> out;
-  switch (doc.node(at).kind) {
+  switch (doc.kind(at)) {
     case JsonKind::kTrue: return 1.0;
     case JsonKind::kFalse: return 0.0;
     case JsonKind::kNumber: return std::visit([](auto v) { return static_cast<double>(v); }, doc.NumberOf(at));
@@ -81,14 +82,14 @@ Found<double> FloatOf(const JsonDoc& doc, uint32_t at) {
   return out;
 }
 
-Found<int64_t> Rounded(const JsonDoc& doc, uint32_t at, double value) {
+Found<int64_t> Rounded(const JsonTree& doc, uint32_t at, double value) {
   const double whole = std::round(value);
   if (!(whole >= -0x1p63 && whole < 0x1p63)) return CannotBe(doc, at, "whole number of 64 bits");
   return static_cast<int64_t>(whole);
 }
 
-Found<int64_t> IntOf(const JsonDoc& doc, uint32_t at) {
-  const JsonKind kind = doc.node(at).kind;
+Found<int64_t> IntOf(const JsonTree& doc, uint32_t at) {
+  const JsonKind kind = doc.kind(at);
   if (kind == JsonKind::kNumber) {
     const JsonNumber n = doc.NumberOf(at);
     if (const auto* i = std::get_if<int64_t>(&n)) return *i;
@@ -106,13 +107,13 @@ Found<int64_t> IntOf(const JsonDoc& doc, uint32_t at) {
   return Rounded(doc, at, *value);
 }
 
-Found<bool> BoolOf(const JsonDoc& doc, uint32_t at) {
+Found<bool> BoolOf(const JsonTree& doc, uint32_t at) {
   const auto is = [](const std::string& text, std::string_view word) {
     return text.size() == word.size() && std::equal(text.begin(), text.end(), word.begin(), [](char a, char b) {
              return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b;
            });
   };
-  const JsonKind kind = doc.node(at).kind;
+  const JsonKind kind = doc.kind(at);
   if (kind == JsonKind::kTrue || kind == JsonKind::kFalse) return kind == JsonKind::kTrue;
   if (kind == JsonKind::kString) {
     const std::string text = doc.StringOf(at);
@@ -123,38 +124,41 @@ Found<bool> BoolOf(const JsonDoc& doc, uint32_t at) {
 }
 
 // The value at a key, by one of those above; null is NULL.
-template <typename T, Found<T> (*convert)(const JsonDoc&, uint32_t)>
-Found<T> GetAs(const JsonDoc& doc, const Where& where) {
+template <typename T, Found<T> (*convert)(const JsonTree&, uint32_t)>
+Found<T> GetAs(const JsonTree& doc, const Where& where) {
   const uint32_t at = Keyed(doc, where);
-  if (at == JsonDoc::kNone || doc.node(at).kind == JsonKind::kNull) return std::nullopt;
+  if (at == JsonTree::kNone || doc.kind(at) == JsonKind::kNull) return std::nullopt;
   return convert(doc, at);
 }
 
-Found<bool> Exists(const JsonDoc& doc, const Where& where) {
+Found<bool> Exists(const JsonTree& doc, const Where& where) {
   PILUM_ASSIGN_OR_RETURN(auto places, where.path.Select(doc));
   return !places.empty();
 }
 
-Found<bool> ArrayContains(const JsonDoc& doc, const Where& where) {
+Found<bool> ArrayContains(const JsonTree& doc, const Where& where) {
   PILUM_ASSIGN_OR_RETURN(auto places, where.path.Select(doc));
+  std::vector<uint32_t> elements;
   for (const uint32_t place : places) {
-    if (doc.node(place).kind != JsonKind::kArray) continue;
-    for (uint32_t at = place + 1; at < doc.node(place).next; at = doc.node(at).next) {
-      const std::string text = Compact(doc, at);
-      if (text == where.wanted || text == '"' + where.wanted + '"') return true;
-    }
+    if (doc.kind(place) == JsonKind::kArray) doc.AddChildren(place, &elements);
+  }
+  std::string text;
+  for (const uint32_t at : elements) {
+    text.clear();
+    doc.AppendCompact(at, &text);
+    if (text == where.wanted || text == '"' + where.wanted + '"') return true;
   }
   return false;
 }
 
-Found<int64_t> ArrayLength(const JsonDoc& doc, const Where& where) {
+Found<int64_t> ArrayLength(const JsonTree& doc, const Where& where) {
   PILUM_ASSIGN_OR_RETURN(auto places, where.path.Select(doc));
   if (places.empty()) return std::nullopt;
   return static_cast<int64_t>(doc.CountElements(places[0]));
 }
 
 template <typename T>
-using Function = Found<T> (*)(const JsonDoc&, const Where&);
+using Function = Found<T> (*)(const JsonTree&, const Where&);
 
 template <typename T>
 struct TypeOf;
@@ -179,6 +183,10 @@ struct TypeOf<bool> {
   static auto Make() { return arrow::boolean(); }
 };
 
+bool IsDamage(const Status& status) {
+  return KindOf(status) == ErrorKind::kCorrupt || KindOf(status) == ErrorKind::kUnsupported;
+}
+
 template <typename T>
 class JsonFunction : public ValueExpr {
  public:
@@ -195,9 +203,10 @@ class JsonFunction : public ValueExpr {
     PILUM_ASSIGN_OR_RETURN(auto json, EvalPlain(*json_, in));
     PILUM_ASSIGN_OR_RETURN(auto views, BytesOf(*json));
     const bool binary = DomainOf(*json->type()) == Domain::kBinary;
+    // A column of JSON as it is stored: what it holds is JSON, or damaged.
+    const bool stored = binary && DomainOf(*json_->type()) != Domain::kBinary;
     typename TypeOf<T>::Builder out;
-    JsonDoc doc;
-    std::string text;
+    Rows rows;
     for (int64_t i = 0; i < in.rows; ++i) {
       if (i % 1024 == 0) PILUM_RETURN_NOT_OK(in.ctx.Check());
       const bool asked = in.active == nullptr || ((*in.active)[static_cast<size_t>(i / 64)] >> (i % 64) & 1) != 0;
@@ -205,22 +214,34 @@ class JsonFunction : public ValueExpr {
         PILUM_RETURN_NOT_OK(out.AppendNull());
         continue;
       }
-      auto found = OfRow(views[static_cast<size_t>(i)], binary, &text, &doc);
-      if (!found.ok() && in.strict) return WithContext(shown_, found.status());
+      auto found = OfRow(views[static_cast<size_t>(i)], binary, &rows);
+      if (!found.ok() && (in.strict || (stored && IsDamage(found.status()))))
+        return WithContext(shown_, found.status());
       PILUM_RETURN_NOT_OK(found.ok() && *found ? out.Append(**found) : out.AppendNull());
     }
     return out.Finish();
   }
 
  private:
-  Found<T> OfRow(std::string_view bytes, bool binary, std::string* text, JsonDoc* doc) const {
+  // What is used row after row.
+  struct Rows {
+    JsonDoc doc;
+    JsonbDoc jsonb;
+    std::string text;
+  };
+
+  Found<T> OfRow(std::string_view bytes, bool binary, Rows* rows) const {
     if (binary) {
-      text->clear();
-      PILUM_RETURN_NOT_OK(AppendJsonbText(bytes, text));
-      bytes = *text;
+      if (rows->jsonb.Open(bytes)) {
+        auto found = function_(rows->jsonb, where_);
+        if (!rows->jsonb.failed()) return found;
+      }
+      rows->text.clear();
+      PILUM_RETURN_NOT_OK(AppendJsonbText(bytes, &rows->text));
+      bytes = rows->text;
     }
-    PILUM_RETURN_NOT_OK(doc->Parse(bytes));
-    return function_(*doc, where_);
+    PILUM_RETURN_NOT_OK(rows->doc.Parse(bytes));
+    return function_(rows->doc, where_);
   }
 
   const std::string shown_;

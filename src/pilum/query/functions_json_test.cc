@@ -53,6 +53,33 @@ TEST(JsonFunctions, OfTextAndOfJsonb) {
   EXPECT_EQ(Rows(docs, "json_get_int(NULL, 'a') IS NULL"), (RowList{0, 1, 2, 3, 4, 5, 6}));
 }
 
+// A column of JSON is text where it is bound, and may come as it is stored.
+TEST(JsonFunctions, OfAColumnThatComesAsStored) {
+  const auto docs = Docs();
+  const auto texts = One("j", arrow::utf8(), "[]");
+  const auto stored = [&](int64_t rows) { return BatchOf({{"j", docs->column(1)->Slice(0, rows)}}); };
+  ReadContext ctx;
+  for (const char* sql :
+       {"json_get_int(j, 'a') > 20", "json_extract(j, '$.t[*]') = '[\"x\",1]'", "json_exists(j, '$.a')"}) {
+    const auto bound = BindPredicate(sql, *texts->schema(), {}).ValueOrDie();
+    EXPECT_EQ(bound->json_only(), std::vector<FieldPath>{{{"j"}}});
+    const auto of_text = Rows(docs, sql);
+    const auto answer = bound->Evaluate(*stored(6), ctx).ValueOrDie();
+    for (int64_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(answer->IsValid(i) && answer->Value(i), std::find(of_text.begin(), of_text.end(), i) != of_text.end())
+          << sql;
+    }
+    const Status damaged = bound->Evaluate(*stored(7), ctx).status();  // the last row is no JSONB
+    EXPECT_EQ(KindOf(damaged), ErrorKind::kCorrupt) << sql;
+  }
+  const auto json_only = [&](const char* sql) {
+    return BindPredicate(sql, *texts->schema(), {}).ValueOrDie()->json_only();
+  };
+  EXPECT_TRUE(json_only("json_exists(j, '$.a') AND j <> ''").empty());
+  EXPECT_TRUE(json_only("json_exists(lower(j), '$.a')").empty());
+  EXPECT_EQ(json_only("json_get_int(json_get(j, 'o'), 'p') = 1 OR json_exists(j, '$.a')").size(), 1u);
+}
+
 TEST(JsonFunctions, WhatTheyDoNotTake) {
   const auto docs = Docs();
   const auto fails = [&](const std::string& sql) { return BindPredicate(sql, *docs->schema(), {}).status().message(); };

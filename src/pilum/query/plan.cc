@@ -121,6 +121,37 @@ class RunningQuery final : public QueryResult {
   Status failure_;
 };
 
+bool Among(const std::vector<FieldPath>& paths, const FieldPath& path) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+// JSON that only json_* functions look at is read as it is stored: no text is made of it. Where one read may serve the filter
+// and the answer, both must look at nothing else.
+void ReadJsonAsStored(Plan* plan) {
+  const BoundQuery& query = plan->query;
+  const bool shared = plan->filter_covers_output;
+  const auto stored = [&](const FieldPath& path) { return plan->snapshot->has_stored_json(path); };
+  const auto answer_looks = [&](const FieldPath& path) { return query.tail && Among(query.tail->json_only, path); };
+  const auto in_filter = [&](FieldPath& path) {
+    if (!Among(query.where->json_only(), path) || !stored(path)) return;
+    if (!shared || answer_looks(path) || !IsCovered(path, plan->output_columns)) path = StoredJson(std::move(path));
+  };
+  for (FieldPath& path : plan->filter_columns) in_filter(path);
+  for (auto& part : plan->part_columns) {
+    for (FieldPath& path : part) in_filter(path);
+  }
+  arrow::FieldVector fields = plan->schema->fields();
+  for (FieldPath& path : plan->output_columns) {
+    if (!answer_looks(path) || !stored(path)) continue;
+    if (shared && !Among(plan->filter_columns, StoredJson(path))) continue;
+    for (size_t i = 0; i < query.columns.size(); ++i) {
+      if (query.columns[i] == path) fields[i] = fields[i]->WithType(arrow::large_binary());
+    }
+    path = StoredJson(std::move(path));
+  }
+  plan->schema = arrow::schema(std::move(fields), plan->schema->metadata());
+}
+
 }  // namespace
 
 Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query, const QueryOptions& options) {
@@ -135,6 +166,7 @@ Result<Plan> MakePlan(std::shared_ptr<const Snapshot> snapshot, BoundQuery query
   plan.filter_covers_output = query.where && AllCovered(plan.output_columns, plan.filter_columns);
   plan.output_covers_filter = AllCovered(plan.filter_columns, plan.output_columns);
   plan.query = std::move(query);
+  ReadJsonAsStored(&plan);
   return plan;
 }
 
@@ -146,10 +178,11 @@ Result<std::unique_ptr<QueryResult>> RunOnce(std::shared_ptr<const Snapshot> sna
     share = {std::exchange(query.limit, std::nullopt), std::exchange(query.offset, 0)};
   }
   const auto all_rows = query.where || !options.use_index || query.limit || query.offset > 0 ? nullptr : snapshot;
+  std::string source = snapshot->name();
   PILUM_ASSIGN_OR_RETURN(Plan plan, MakePlan(std::move(snapshot), std::move(query), options));
   std::unique_ptr<QueryResult> rows = std::make_unique<RunningQuery>(std::move(plan), ctx);
   if (!tail) return rows;
-  return RunSelect(std::move(rows), std::move(tail), share, all_rows, options, ctx);
+  return RunSelect(std::move(rows), std::move(tail), std::move(source), share, all_rows, options, ctx);
 }
 
 }  // namespace pilum

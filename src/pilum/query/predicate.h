@@ -43,6 +43,11 @@ class BoundPredicate {
   virtual const Node& root() const = 0;
   // Every column (leaf path where possible) that Evaluate needs, without duplicates, in order of appearance.
   virtual const std::vector<FieldPath>& columns() const = 0;
+  // Those of columns() that only json_* functions look at, which take JSONB (StoredJson, source/field_path.h) too.
+  virtual const std::vector<FieldPath>& json_only() const {
+    static const std::vector<FieldPath> none;
+    return none;
+  }
   // Of each child of an AND at the root, the columns that it needs; empty where that is not known.
   virtual std::vector<std::vector<FieldPath>> conjunct_columns() const { return {}; }
   // TRUE / FALSE / NULL a row, exactly as docs/formats/sql.md says. `batch` holds at least columns(), shaped as

@@ -130,7 +130,8 @@ Result<std::shared_ptr<arrow::Table>> TakeRows(const Snapshot& snapshot, const B
   if (query.columns.empty()) return UsageError("{}: rows by number: name at least one column", snapshot.name());
   PILUM_ASSIGN_OR_RETURN(auto table, TakeRows(snapshot, query.columns, query.output_names, rows, ctx));
   if (!query.tail) return table;
-  auto result = RunSelect(std::make_unique<TableResult>(std::move(table)), query.tail, {}, nullptr, {}, ctx);
+  auto result =
+      RunSelect(std::make_unique<TableResult>(std::move(table)), query.tail, snapshot.name(), {}, nullptr, {}, ctx);
   arrow::RecordBatchVector batches;
   while (true) {
     PILUM_ASSIGN_OR_RETURN(auto batch, result->Next());

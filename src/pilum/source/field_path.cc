@@ -16,6 +16,9 @@ namespace {
 
 using Steps = std::span<const std::string>;
 
+// No schema has such a field below text.
+const std::string kStoredJsonStep("\0jsonb", 6);
+
 bool IsPrefix(const FieldPath& prefix, const FieldPath& path) {
   return prefix.steps.size() <= path.steps.size() &&
          std::equal(prefix.steps.begin(), prefix.steps.end(), path.steps.begin());
@@ -127,6 +130,18 @@ std::vector<FieldPath> MinimalPaths(const std::vector<FieldPath>& paths) {
     if (!inside_other(path) && done.insert(path).second) out.push_back(path);
   }
   return out;
+}
+
+FieldPath StoredJson(FieldPath column) {
+  column.steps.push_back(kStoredJsonStep);
+  return column;
+}
+
+bool IsStoredJson(const FieldPath& path) { return path.steps.back() == kStoredJsonStep; }
+
+FieldPath WithoutStoredJson(FieldPath path) {
+  if (IsStoredJson(path)) path.steps.pop_back();
+  return path;
 }
 
 bool IsCovered(const FieldPath& path, const std::vector<FieldPath>& have) {

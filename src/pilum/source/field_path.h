@@ -17,6 +17,12 @@ std::vector<FieldPath> MinimalPaths(const std::vector<FieldPath>& paths);
 // Does reading `have` also read `path`? (`path` or a parent of it is among them.)
 bool IsCovered(const FieldPath& path, const std::vector<FieldPath>& have);
 
+// A JSON column as its unit stores it: JSONB, where its own path gives text. Only for columns that Snapshot::has_stored_json.
+// The step is none that a column has, and lies inside the column's own path, so that a read of both gives text.
+FieldPath StoredJson(FieldPath column);
+bool IsStoredJson(const FieldPath& path);
+FieldPath WithoutStoredJson(FieldPath path);  // the column
+
 // The field a path names: a step through list<struct> gives the list of that field; nullable if any step is. kNotFound.
 Result<std::shared_ptr<arrow::Field>> FieldAt(const arrow::Schema& schema, const FieldPath& path);
 // The values a path names, from a batch that may hold fewer children than the whole column. A null struct makes its

@@ -63,6 +63,8 @@ class Snapshot {
   virtual int num_hidden() const { return 0; }
   virtual const std::vector<std::shared_ptr<const Unit>>& units()
       const = 0;  // ordered; row order is unit order, then row
+  // Is this a column of JSON text that units give as JSONB too (large_binary), where StoredJson(column) is asked for?
+  virtual bool has_stored_json(const FieldPath& column) const { return false; }
   // An error if units disagree about this top-level column's type beyond widening: names the column and two units.
   virtual Status CheckColumn(const std::string& top_level_name) const = 0;
   // Reads ahead what the units' MayMatch will want for these probes, for many units in few requests. Changes no answer; errors

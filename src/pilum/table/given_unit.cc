@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
@@ -12,6 +13,7 @@
 #include <arrow/type.h>
 
 #include "pilum/file/projection.h"
+#include "pilum/source/field_path.h"
 #include "pilum/table/blobs.h"
 #include "pilum/values/jsonb.h"
 
@@ -189,6 +191,22 @@ class GivenStream final : public BatchStream {
   Status failed_;
 };
 
+// `fields` with the type that `stored` has at `steps`, from which on they are one column.
+void SetStored(arrow::FieldVector* fields, const arrow::FieldVector& stored, std::span<const std::string> steps) {
+  for (auto& field : *fields) {
+    if (field->name() != steps[0]) continue;
+    const auto at = std::find_if(stored.begin(), stored.end(), [&](const auto& f) { return f->name() == steps[0]; });
+    if (steps.size() == 1) {
+      field = field->WithType((*at)->type());
+    } else {
+      arrow::FieldVector children = field->type()->fields();
+      SetStored(&children, (*at)->type()->fields(), steps.subspan(1));
+      field = field->WithType(arrow::struct_(std::move(children)));
+    }
+    return;
+  }
+}
+
 class GivenUnit final : public Unit, public std::enable_shared_from_this<GivenUnit> {
  public:
   GivenUnit(TableContext table, const Fragment& fragment, std::shared_ptr<const Unit> stored)
@@ -199,25 +217,39 @@ class GivenUnit final : public Unit, public std::enable_shared_from_this<GivenUn
   Result<Candidates> Narrow(const Probe& probe, ReadContext& ctx) const override { return stored_->Narrow(probe, ctx); }
   std::string index_note() const override { return stored_->index_note(); }
   void OpenAhead(const std::vector<FieldPath>& columns, ReadContext& ctx) const override {
-    stored_->OpenAhead(columns, ctx);
+    stored_->OpenAhead(StoredPaths(columns), ctx);
   }
 
   Result<std::unique_ptr<BatchStream>> Read(const std::vector<FieldPath>& columns, const RowSet& rows,
                                             const BatchLimits& limits, const ReadContext& ctx) const override {
     const TableSchema& schema = *table_.schema;
-    PILUM_ASSIGN_OR_RETURN(auto given, ProjectFields(name(), *schema.given(), schema.given_leaves(), columns));
-    PILUM_ASSIGN_OR_RETURN(auto stream, stored_->Read(columns, rows, limits, ctx));
-    if (stream->schema()->Equals(*given.schema, false)) return stream;
+    const std::vector<FieldPath> paths = StoredPaths(columns);
+    PILUM_ASSIGN_OR_RETURN(auto given, ProjectFields(name(), *schema.given(), schema.given_leaves(), paths));
+    arrow::FieldVector fields = given.schema->fields();
+    for (const FieldPath& path : MinimalPaths(columns)) {
+      if (IsStoredJson(path))
+        SetStored(&fields, schema.full()->fields(), std::span(path.steps).first(path.steps.size() - 1));
+    }
+    PILUM_ASSIGN_OR_RETURN(auto stream, stored_->Read(paths, rows, limits, ctx));
+    auto out = arrow::schema(std::move(fields), given.schema->metadata());
+    if (stream->schema()->Equals(*out, false)) return stream;
     FetchBlobs fetch = [self = shared_from_this(), how = ctx](
                            const FieldPath& path, const ArrayPtr& descriptions) mutable -> Result<ArrayPtr> {
       PILUM_ASSIGN_OR_RETURN(auto files, self->FilesOf(path));
       return files->ReadAll(*descriptions, how);
     };
-    return std::make_unique<GivenStream>(name(), std::move(stream), std::move(given.schema), std::move(fetch), limits,
-                                         ctx);
+    return std::make_unique<GivenStream>(name(), std::move(stream), std::move(out), std::move(fetch), limits, ctx);
   }
 
  private:
+  // What to read of the stored rows.
+  static std::vector<FieldPath> StoredPaths(const std::vector<FieldPath>& columns) {
+    if (std::none_of(columns.begin(), columns.end(), IsStoredJson)) return columns;
+    std::vector<FieldPath> out;
+    for (const FieldPath& path : columns) out.push_back(WithoutStoredJson(path));
+    return MinimalPaths(out);
+  }
+
   // Files stay open with the unit.
   Result<std::shared_ptr<const BlobFiles>> FilesOf(const FieldPath& column) const {
     std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@ class TableSnapshot final : public Snapshot {
   const std::shared_ptr<arrow::Schema>& schema() const override { return table_.schema->given(); }
   int num_hidden() const override { return table_.schema->num_system(); }
   const std::vector<std::shared_ptr<const Unit>>& units() const override { return units_; }
+  bool has_stored_json(const FieldPath& column) const override { return table_.schema->IsJson(column); }
   Status CheckColumn(const std::string&) const override { return Status::OK(); }  // one schema holds for all
   const ReadCost* ahead() const override { return &table_.files->root().cost(); }
 

@@ -106,6 +106,13 @@ Result<std::shared_ptr<const TableSchema>> TableSchema::Make(const FileSchema& s
   return out;
 }
 
+bool TableSchema::IsJson(const FieldPath& column) const {
+  if (given_ == full_) return false;
+  const auto given = FieldAt(*given_, column), stored = FieldAt(*full_, column);
+  return given.ok() && stored.ok() && (*given)->type()->id() == arrow::Type::STRING &&
+         (*stored)->type()->id() == arrow::Type::LARGE_BINARY;
+}
+
 int TableSchema::num_system() const { return full_->num_fields() - stored_->num_fields(); }
 
 Result<std::shared_ptr<const FileView>> TableSchema::ViewOf(const DataFile& file,

@@ -40,6 +40,8 @@ class TableSchema {
   const std::shared_ptr<arrow::Schema>& given() const { return given_; }
   const std::vector<LeafColumn>& given_leaves() const { return given_leaves_; }
   int num_system() const;
+  // A column of JSON, outside of lists and maps.
+  bool IsJson(const FieldPath& column) const;
 
   // What one data file holds of the table's columns; its schema may be empty. The same object for files that hold the
   // same in the same way, as those of most fragments do; it lives as long as this. kCorrupt where it cannot be so, kUnsupported where it has a

@@ -274,6 +274,13 @@ uint64_t JsonDoc::CountElements(uint32_t i) const {
   return count;
 }
 
+void JsonDoc::AddChildren(uint32_t i, std::vector<uint32_t>* out) const {
+  const Node& node = nodes_[i];
+  const uint32_t value = node.kind == JsonKind::kObject ? 1 : 0;  // behind its key
+  if (node.kind != JsonKind::kObject && node.kind != JsonKind::kArray) return;
+  for (uint32_t at = i + 1; at < node.next; at = nodes_[at + value].next) out->push_back(at + value);
+}
+
 std::optional<double> ParseDouble(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);

@@ -18,11 +18,32 @@ enum class JsonKind : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, 
 // Whole numbers that 64 bits hold stay exact, signed or not; others are doubles, infinite where they are too large.
 using JsonNumber = std::variant<int64_t, uint64_t, double>;
 
-class JsonDoc {
+// A document as numbered nodes, whatever form it has: text (JsonDoc) or JSONB (jsonb_doc.h). Node 0 is the whole. Belongs to
+// one thread.
+class JsonTree {
  public:
   static constexpr size_t kMaxDepth = 1000;
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  virtual ~JsonTree() = default;
+  virtual JsonKind kind(uint32_t i) const = 0;
+  // Without spaces between tokens, added to `out`.
+  virtual void AppendCompact(uint32_t i, std::string* out) const = 0;
+  // Of a string: what it stands for.
+  virtual std::string StringOf(uint32_t i) const = 0;
+  virtual JsonNumber NumberOf(uint32_t i) const = 0;
+
+  // kNone: `i` is no object, or has no such key; of equal keys the last counts.
+  virtual uint32_t Member(uint32_t i, std::string_view key) const = 0;
+  // kNone: `i` is no array, or has not so many.
+  virtual uint32_t Element(uint32_t i, uint64_t index) const = 0;
+  virtual uint64_t CountElements(uint32_t i) const = 0;
+  // The elements of an array, the values of an object, nothing else's, added to `out`.
+  virtual void AddChildren(uint32_t i, std::vector<uint32_t>* out) const = 0;
+};
+
+class JsonDoc final : public JsonTree {
+ public:
   struct Node {
     JsonKind kind;
     uint32_t begin, end;  // bytes of the text; a string's with its quotes
@@ -33,20 +54,18 @@ class JsonDoc {
   // is wrong. May be called again; memory is kept.
   Status Parse(std::string_view text);
 
-  // Node 0 is the whole. The nodes inside an array follow it; those inside an object follow as key, value, key, value.
+  // The nodes inside an array follow it; those inside an object follow as key, value, key, value.
   const Node& node(uint32_t i) const { return nodes_[i]; }
   std::string_view TextOf(uint32_t i) const { return text_.substr(nodes_[i].begin, nodes_[i].end - nodes_[i].begin); }
-  // Without spaces between tokens, added to `out`.
-  void AppendCompact(uint32_t i, std::string* out) const;
-  // Of a string: what it stands for.
-  std::string StringOf(uint32_t i) const;
-  JsonNumber NumberOf(uint32_t i) const;
 
-  // kNone: `i` is no object, or has no such key; of equal keys the last counts.
-  uint32_t Member(uint32_t i, std::string_view key) const;
-  // kNone: `i` is no array, or has not so many.
-  uint32_t Element(uint32_t i, uint64_t index) const;
-  uint64_t CountElements(uint32_t i) const;
+  JsonKind kind(uint32_t i) const override { return nodes_[i].kind; }
+  void AppendCompact(uint32_t i, std::string* out) const override;
+  std::string StringOf(uint32_t i) const override;
+  JsonNumber NumberOf(uint32_t i) const override;
+  uint32_t Member(uint32_t i, std::string_view key) const override;
+  uint32_t Element(uint32_t i, uint64_t index) const override;
+  uint64_t CountElements(uint32_t i) const override;
+  void AddChildren(uint32_t i, std::vector<uint32_t>* out) const override;
 
  private:
   class Parser;

@@ -349,7 +349,7 @@ class JsonPathParser {
 class JsonPathRun {
  public:
   using Nodes = std::vector<uint32_t>;
-  explicit JsonPathRun(const JsonDoc& doc) : doc_(doc) {}
+  explicit JsonPathRun(const JsonTree& doc) : doc_(doc) {}
 
   // Cut short where there are too many.
   Nodes Walk(const JsonPath& path, uint32_t from) {
@@ -372,17 +372,17 @@ class JsonPathRun {
 
   void Take(const JsonPath::Step& step, uint32_t i, Nodes* out) {
     using Kind = JsonPath::StepKind;
-    const JsonKind kind = doc_.node(i).kind;
+    const JsonKind kind = doc_.kind(i);
     switch (step.kind) {
       case Kind::kMember:
-        if (const uint32_t m = doc_.Member(i, step.name); m != JsonDoc::kNone) out->push_back(m);
+        if (const uint32_t m = doc_.Member(i, step.name); m != JsonTree::kNone) out->push_back(m);
         return;
       case Kind::kAnyMember:
-        if (kind == JsonKind::kObject) Children(i, out);
+        if (kind == JsonKind::kObject) doc_.AddChildren(i, out);
         return;
       case Kind::kAnyElement:
         if (kind == JsonKind::kArray) {
-          Children(i, out);
+          doc_.AddChildren(i, out);
         } else {
           out->push_back(i);
         }
@@ -394,16 +394,9 @@ class JsonPathRun {
     }
   }
 
-  void Children(uint32_t i, Nodes* out) const {
-    const JsonDoc::Node& node = doc_.node(i);
-    const uint32_t value = node.kind == JsonKind::kObject ? 1 : 0;  // behind its key
-    if (node.kind != JsonKind::kObject && node.kind != JsonKind::kArray) return;
-    for (uint32_t at = i + 1; at < node.next; at = doc_.node(at + value).next) out->push_back(at + value);
-  }
-
   void Elements(const JsonPath::Step& step, uint32_t i, Nodes* out) const {
     Nodes all;
-    if (doc_.node(i).kind == JsonKind::kArray) Children(i, &all);
+    if (doc_.kind(i) == JsonKind::kArray) doc_.AddChildren(i, &all);
     const auto count = static_cast<int64_t>(all.size());
     const auto place = [count](const JsonPath::Place& p) { return p.from_last ? count - 1 + p.number : p.number; };
     for (const JsonPath::Range& range : step.ranges) {
@@ -418,7 +411,7 @@ class JsonPathRun {
     if (level >= step.least && level <= step.most) out->push_back(i);
     if (level >= step.most) return;
     Nodes below;
-    Children(i, &below);
+    doc_.AddChildren(i, &below);
     for (const uint32_t child : below) Descend(step, child, level + 1, out);
   }
 
@@ -445,7 +438,7 @@ class JsonPathRun {
     std::vector<std::optional<Scalar>> out;
     for (const uint32_t at : Walk(side.path, side.from_root ? 0 : i)) {
       Nodes values = {at};
-      if (doc_.node(at).kind == JsonKind::kArray) values.clear(), Children(at, &values);
+      if (doc_.kind(at) == JsonKind::kArray) values.clear(), doc_.AddChildren(at, &values);
       for (const uint32_t v : values) out.push_back(ScalarOf(v));
     }
     return out;
@@ -453,20 +446,20 @@ class JsonPathRun {
 
   std::optional<Scalar> ScalarOf(uint32_t i) const {
     Scalar s;
-    s.kind = doc_.node(i).kind;
+    s.kind = doc_.kind(i);
     if (s.kind == JsonKind::kArray || s.kind == JsonKind::kObject) return std::nullopt;
     if (s.kind == JsonKind::kNumber) s.number = doc_.NumberOf(i);
     if (s.kind == JsonKind::kString) s.text = doc_.StringOf(i);
     return s;
   }
 
-  const JsonDoc& doc_;
+  const JsonTree& doc_;
   bool too_many_ = false;
 };
 
 Result<JsonPath> JsonPath::Parse(std::string_view text) { return JsonPathParser(text).Run(); }
 
-Result<std::vector<uint32_t>> JsonPath::Select(const JsonDoc& doc) const {
+Result<std::vector<uint32_t>> JsonPath::Select(const JsonTree& doc) const {
   JsonPathRun run(doc);
   auto out = run.Walk(*this, 0);
   if (run.too_many() || out.size() > kMostPlaces) {

@@ -18,7 +18,7 @@ class JsonPath {
 
   // The nodes that it leads to, in order; none where the document has no such place. kUsage: more than kMostPlaces.
   static constexpr size_t kMostPlaces = size_t{1} << 20;
-  Result<std::vector<uint32_t>> Select(const JsonDoc& doc) const;
+  Result<std::vector<uint32_t>> Select(const JsonTree& doc) const;
 
   struct Condition;
 

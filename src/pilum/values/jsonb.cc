@@ -11,47 +11,17 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/utf8.h"
-#include "pilum/values/json.h"
+#include "pilum/values/jsonb_layout.h"
 
 namespace pilum {
-namespace {
 
-// The first word of a container: what it is, and how many.
-constexpr uint32_t kKindMask = 0xE0000000, kCountMask = 0x1FFFFFFF;
-constexpr uint32_t kScalar = 0x20000000, kObject = 0x40000000, kArray = 0x80000000;
-// An entry: of what type the value is, and how many bytes it takes.
-constexpr uint32_t kTypeMask = 0x70000000, kSizeMask = 0x0FFFFFFF;
-enum EntryType : uint32_t {
-  kNull = 0,
-  kString = 0x10000000,
-  kNumber = 0x20000000,
-  kFalse = 0x30000000,
-  kTrue = 0x40000000,
-  kContainer = 0x50000000,
-  kExtension = 0x60000000,
-};
-// The first byte of a number.
-enum NumberType : uint8_t {
-  kZero = 0x00,
-  kNan = 0x10,
-  kInfinity = 0x20,
-  kMinusInfinity = 0x30,
-  kInt = 0x40,
-  kUInt = 0x50,
-  kFloat = 0x60,
-  kDecimal = 0x70,
-};
+using namespace jsonb;
+
+namespace {
 
 Status Bad(std::string_view what) { return MakeError(ErrorKind::kCorrupt, fmt::format("JSONB: {}", what)); }
 
-template <typename T>
-T LoadBE(std::string_view bytes) {
-  T v = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) v = static_cast<T>(v << 8 | static_cast<uint8_t>(bytes[i]));
-  return v;
-}
-
-// Signed, of 1, 2, 4 or 8 bytes.
+// Of 1, 2, 4 or 8 bytes, signed or not.
 std::optional<uint64_t> WholeBits(std::string_view bytes, bool is_signed) {
   uint64_t v = 0;
   if (bytes.size() != 1 && bytes.size() != 2 && bytes.size() != 4 && bytes.size() != 8) return std::nullopt;
@@ -60,6 +30,43 @@ std::optional<uint64_t> WholeBits(std::string_view bytes, bool is_signed) {
   return v;
 }
 
+// A whole number of 8, 16 or 32 bytes, then (in older ones) the precision, then the scale. A double, as pylance has it.
+Result<JsonNumber> DecimalOf(std::string_view bytes) {
+  const size_t n = bytes.size(), digits = n == 9 ? 8 : n == 17 || n == 18 ? 16 : n == 33 || n == 34 ? 32 : 0;
+  if (digits == 0) return Bad(fmt::format("a decimal of {} bytes", n));
+  PILUM_ASSIGN_OR_RETURN(auto value, arrow::Decimal256::FromBigEndian(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                                      static_cast<int32_t>(digits)));
+  return value.ToDouble(0) / std::pow(10.0, static_cast<uint8_t>(bytes.back()));
+}
+
+}  // namespace
+
+Result<JsonNumber> jsonb::NumberOf(std::string_view bytes) {
+  if (bytes.empty()) return Bad("a number without bytes");
+  const auto type = static_cast<uint8_t>(bytes[0]);
+  bytes.remove_prefix(1);
+  switch (type) {
+    case kZero: return bytes.empty() ? Result<JsonNumber>(int64_t{0}) : Bad("a zero with bytes");
+    case kNan: return bytes.empty() ? Result<JsonNumber>(std::nan("")) : Bad("a NaN with bytes");
+    case kInfinity:
+    case kMinusInfinity: return bytes.empty() ? Result<JsonNumber>(HUGE_VAL) : Bad("an infinity with bytes");
+    case kInt:
+    case kUInt: {
+      const auto bits = WholeBits(bytes, type == kInt);
+      if (!bits) return Bad(fmt::format("a whole number of {} bytes", bytes.size()));
+      if (type == kInt || *bits <= INT64_MAX) return static_cast<int64_t>(*bits);
+      return *bits;
+    }
+    case kFloat:
+      if (bytes.size() != 8) return Bad(fmt::format("a float of {} bytes", bytes.size()));
+      return std::bit_cast<double>(*WholeBits(bytes, false));
+    case kDecimal: return DecimalOf(bytes);
+    default: return Bad("a number of an unknown type");
+  }
+}
+
+namespace {
+
 class Decoder {
  public:
   explicit Decoder(std::string* out) : out_(*out) {}
@@ -67,7 +74,7 @@ class Decoder {
   Status Container(std::string_view bytes, size_t depth) {
     if (depth > JsonDoc::kMaxDepth) return Bad(fmt::format("more than {} levels", JsonDoc::kMaxDepth));
     if (bytes.size() < 4) return Bad("a container without its first word");
-    const auto word = LoadBE<uint32_t>(bytes);
+    const uint32_t word = Word(bytes, 0);
     const uint64_t count = word & kCountMask;
     switch (word & kKindMask) {
       case kScalar: return Values(bytes.substr(4), 1, depth, std::nullopt);
@@ -75,6 +82,18 @@ class Decoder {
       case kObject: return Object(bytes.substr(4), count, depth);
       default: return Bad("neither a scalar nor an array nor an object");
     }
+  }
+
+  // Of a container that is `depth` levels deep.
+  Status Value(uint32_t type, std::string_view bytes, size_t depth) {
+    if (type == kString) return String(bytes);
+    if (type == kNumber) return Number(bytes);
+    if (type == kContainer) return Container(bytes, depth + 1);
+    if (type == kExtension) return Unsupported("JSONB: a value that JSON has not (binary, date or interval)");
+    if (!bytes.empty()) return Bad("bytes where a value has none");
+    if (type != kNull && type != kTrue && type != kFalse) return Bad("a value of an unknown type");
+    out_ += type == kNull ? "null" : type == kTrue ? "true" : "false";
+    return Status::OK();
   }
 
  private:
@@ -91,7 +110,7 @@ class Decoder {
     const size_t first_key = keys_.size();
     uint64_t at = 8 * count;
     for (uint64_t i = 0; i < count; ++i) {
-      const auto entry = LoadBE<uint32_t>(bytes.substr(4 * i));
+      const uint32_t entry = Word(bytes, i);
       const uint64_t size = entry & kSizeMask;
       if ((entry & kTypeMask) != kString) return Bad("a key that is no string");
       if (size > bytes.size() - at) return Bad("a key that ends behind its object");
@@ -111,7 +130,7 @@ class Decoder {
     if (count > bytes.size() / 4) return Bad("a container without its entries");
     if (at == 0) at = 4 * count;
     for (uint64_t i = 0; i < count; ++i) {
-      const auto entry = LoadBE<uint32_t>(bytes.substr(4 * i));
+      const uint32_t entry = Word(bytes, i);
       const uint64_t size = entry & kSizeMask;
       if (size > bytes.size() - at) return Bad("a value that ends behind its container");
       if (i > 0) out_.push_back(',');
@@ -126,17 +145,6 @@ class Decoder {
     return Status::OK();
   }
 
-  Status Value(uint32_t type, std::string_view bytes, size_t depth) {
-    if (type == kString) return String(bytes);
-    if (type == kNumber) return Number(bytes);
-    if (type == kContainer) return Container(bytes, depth + 1);
-    if (type == kExtension) return Unsupported("JSONB: a value that JSON has not (binary, date or interval)");
-    if (!bytes.empty()) return Bad("bytes where a value has none");
-    if (type != kNull && type != kTrue && type != kFalse) return Bad("a value of an unknown type");
-    out_ += type == kNull ? "null" : type == kTrue ? "true" : "false";
-    return Status::OK();
-  }
-
   Status String(std::string_view bytes) {
     if (!IsUtf8(bytes)) return Bad("a string that is not UTF-8");
     AppendJsonLiteral(bytes, &out_);
@@ -144,42 +152,16 @@ class Decoder {
   }
 
   Status Number(std::string_view bytes) {
-    if (bytes.empty()) return Bad("a number without bytes");
-    const auto type = static_cast<uint8_t>(bytes[0]);
-    bytes.remove_prefix(1);
-    switch (type) {
-      case kZero: out_.push_back('0'); return bytes.empty() ? Status::OK() : Bad("a zero with bytes");
-      case kNan:
-      case kInfinity:
-      case kMinusInfinity: out_ += "null"; return bytes.empty() ? Status::OK() : Bad("an infinity with bytes");
-      case kInt:
-      case kUInt: {
-        const auto bits = WholeBits(bytes, type == kInt);
-        if (!bits) return Bad(fmt::format("a whole number of {} bytes", bytes.size()));
-        char digits[24];
-        char* const end = digits + sizeof digits;
-        const auto printed =
-            type == kInt ? std::to_chars(digits, end, static_cast<int64_t>(*bits)) : std::to_chars(digits, end, *bits);
-        out_.append(digits, printed.ptr);
-        return Status::OK();
-      }
-      case kFloat:
-        if (bytes.size() != 8) return Bad(fmt::format("a float of {} bytes", bytes.size()));
-        AppendJsonDouble(std::bit_cast<double>(LoadBE<uint64_t>(bytes)), &out_);
-        return Status::OK();
-      case kDecimal: return Decimal(bytes);
-      default: return Bad("a number of an unknown type");
+    PILUM_ASSIGN_OR_RETURN(const JsonNumber number, NumberOf(bytes));
+    if (const auto* d = std::get_if<double>(&number)) {
+      AppendJsonDouble(*d, &out_);
+      return Status::OK();
     }
-  }
-
-  // A whole number of 8, 16 or 32 bytes, then (in older ones) the precision, then the scale.
-  Status Decimal(std::string_view bytes) {
-    const size_t n = bytes.size(), digits = n == 9 ? 8 : n == 17 || n == 18 ? 16 : n == 33 || n == 34 ? 32 : 0;
-    if (digits == 0) return Bad(fmt::format("a decimal of {} bytes", n));
-    PILUM_ASSIGN_OR_RETURN(auto value, arrow::Decimal256::FromBigEndian(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                                        static_cast<int32_t>(digits)));
-    const auto scale = static_cast<uint8_t>(bytes.back());
-    AppendJsonDouble(value.ToDouble(0) / std::pow(10.0, scale), &out_);  // as pylance: these become doubles
+    char digits[24];
+    char* const end = digits + sizeof digits;
+    const auto* i = std::get_if<int64_t>(&number);
+    const auto printed = i ? std::to_chars(digits, end, *i) : std::to_chars(digits, end, std::get<uint64_t>(number));
+    out_.append(digits, printed.ptr);
     return Status::OK();
   }
 
@@ -284,6 +266,10 @@ class Encoder {
 };
 
 }  // namespace
+
+Status jsonb::AppendText(uint32_t type, std::string_view bytes, size_t depth, std::string* out) {
+  return Decoder(out).Value(type, bytes, depth);
+}
 
 Status AppendJsonbText(std::string_view bytes, std::string* out) {
   if (bytes.empty()) {

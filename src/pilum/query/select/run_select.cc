@@ -20,10 +20,12 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 
 class SelectRun final : public QueryResult {
  public:
-  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail, const Share& share,
-            std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options, const ReadContext& ctx)
+  SelectRun(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail, std::string source,
+            const Share& share, std::shared_ptr<const Snapshot> all_rows, const QueryOptions& options,
+            const ReadContext& ctx)
       : rows_(std::move(rows)),
         tail_(std::move(tail)),
+        source_(std::move(source)),
         share_(share),
         all_rows_(std::move(all_rows)),
         options_(options),
@@ -94,6 +96,10 @@ class SelectRun final : public QueryResult {
     return in;
   }
 
+  Status Named(const Status& status) const {
+    return KindOf(status) == ErrorKind::kCorrupt ? WithContext(source_, status) : status;
+  }
+
   Result<BatchPtr> Outputs(EvalContext& in) {
     arrow::ArrayVector columns;
     for (size_t i = 0; i < tail_->outputs.size(); ++i) {
@@ -109,7 +115,9 @@ class SelectRun final : public QueryResult {
       PILUM_ASSIGN_OR_RETURN(auto batch, rows_->Next());
       if (!batch) return nullptr;
       EvalContext in = OverRows(*batch);
-      PILUM_ASSIGN_OR_RETURN(auto out, Outputs(in));
+      auto made = Outputs(in);
+      if (!made.ok()) return Named(made.status());
+      BatchPtr out = std::move(*made);
       if (tail_->distinct) {
         PILUM_ASSIGN_OR_RETURN(out, Fresh(out, nullptr));
       }
@@ -177,7 +185,7 @@ class SelectRun final : public QueryResult {
       PILUM_ASSIGN_OR_RETURN(auto batch, rows_->Next());
       if (!batch) return grouping.Finish();
       EvalContext in = OverRows(*batch);
-      PILUM_RETURN_NOT_OK(grouping.Add(in));
+      PILUM_RETURN_NOT_OK(Named(grouping.Add(in)));
       PILUM_RETURN_NOT_OK(CheckMemory(grouping.bytes()));
     }
   }
@@ -188,7 +196,7 @@ class SelectRun final : public QueryResult {
       PILUM_ASSIGN_OR_RETURN(auto batch, rows_->Next());
       if (!batch) return sorter_->Finish();
       EvalContext in = OverRows(*batch);
-      PILUM_RETURN_NOT_OK(Emit(in));
+      PILUM_RETURN_NOT_OK(Named(Emit(in)));
       if (sorter_->bytes() + seen_.bytes() > options_.memory_limit) PILUM_RETURN_NOT_OK(sorter_->Trim());
       PILUM_RETURN_NOT_OK(CheckMemory(sorter_->bytes() + seen_.bytes()));
     }
@@ -229,6 +237,7 @@ class SelectRun final : public QueryResult {
 
   std::unique_ptr<QueryResult> rows_;
   std::shared_ptr<const SelectTail> tail_;
+  const std::string source_;
   const Share share_;
   std::shared_ptr<const Snapshot> all_rows_;
   const QueryOptions options_;
@@ -247,9 +256,10 @@ class SelectRun final : public QueryResult {
 }  // namespace
 
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       const Share& share, std::shared_ptr<const Snapshot> all_rows,
+                                       std::string source, const Share& share, std::shared_ptr<const Snapshot> all_rows,
                                        const QueryOptions& options, const ReadContext& ctx) {
-  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), share, std::move(all_rows), options, ctx);
+  return std::make_unique<SelectRun>(std::move(rows), std::move(tail), std::move(source), share, std::move(all_rows),
+                                     options, ctx);
 }
 
 std::string SelectText(const SelectTail& tail, const Share& share) {

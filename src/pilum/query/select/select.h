@@ -33,7 +33,8 @@ struct OrderKey {
 };
 
 struct SelectTail {
-  std::vector<FieldPath> inputs;  // columns of the rows, in the order that the plain query gives them
+  std::vector<FieldPath> inputs;     // columns of the rows, in the order that the plain query gives them
+  std::vector<FieldPath> json_only;  // those of them that only json_* functions look at, which take JSONB too
 
   bool grouped = false;  // GROUP BY or an aggregate: then outputs, having and order are over `group_schema`
   std::vector<ValuePtr> keys;
@@ -60,9 +61,10 @@ bool NeedsTail(const Statement& statement);
 Status BindSelect(const Statement& statement, const arrow::Schema& schema, int num_visible, const Params& params,
                   BoundQuery* out);
 // The answer over `rows`, a plain query that gives tail->inputs. (run_select.cc)
+// `source`: its name, for damage that only expressions meet (of JSONB).
 // `all_rows`: the snapshot whose every row they are, where its statistics may answer instead; else null.
 std::unique_ptr<QueryResult> RunSelect(std::unique_ptr<QueryResult> rows, std::shared_ptr<const SelectTail> tail,
-                                       const Share& share, std::shared_ptr<const Snapshot> all_rows,
+                                       std::string source, const Share& share, std::shared_ptr<const Snapshot> all_rows,
                                        const QueryOptions& options, const ReadContext& ctx);
 // The one group of a query without GROUP BY, from statistics alone; null where they do not say it all. (from_stats.cc)
 Result<std::shared_ptr<arrow::RecordBatch>> GroupFromStats(const SelectTail& tail, const Snapshot& snapshot,
