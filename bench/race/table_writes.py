@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lance tables written by Pilum and by pylance, each its own copy of the same table, in turns in one process; a JSON line a job.
 
-    table_writes.py [--only TEXT] [--rows 1000000] [--n 7] [--module pilum] [--jobs append,delete,update,upsert,compact]
+    table_writes.py [--only TEXT] [--rows 1000000] [--n 7] [--module pilum] [--jobs append,delete,update,upsert,compact,columns]
 
 The fields are those of lance_files.py. Each turn is one commit on the table that the turns before left (of a compaction, on its own): Pilum's is synced
 to disk, pylance's is not. `wall` has those syncs; `cpu` is what is judged. The last line counts.
@@ -71,6 +71,10 @@ class Jobs:
     def update(self):
         self.run("update 1 % of the rows", lambda m, ds, i: ds.update({"score": "score + 1"}, where=f"bucket = {i}"))
 
+    def columns(self):
+        for job, sql in (("int64", "id * 2 + 1"), ("text", "lower(text)")):
+            self.run(f"add a column of {job} by SQL", lambda m, ds, i: ds.add_columns({f"new{i}": sql}))
+
     def compact(self):
         """500 fragments into one; a table a turn."""
         job = "compact 500 small fragments"
@@ -100,4 +104,4 @@ class Jobs:
 
 
 if __name__ == "__main__":
-    run_jobs(__doc__, Jobs, {name: getattr(Jobs, name) for name in ("append", "delete", "update", "upsert", "compact")})
+    run_jobs(__doc__, Jobs, {name: getattr(Jobs, name) for name in ("append", "delete", "update", "upsert", "compact", "columns")})

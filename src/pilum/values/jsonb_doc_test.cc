@@ -11,8 +11,8 @@ namespace pilum {
 namespace {
 
 constexpr const char* kKeys[] = {"", "a", "b", "é", "k y", "missing", "0"};
-constexpr const char* kPaths[] = {"$", "$.a", "$.b[*]", "$.**{1 to 3}", "$[last]", "$.a?(@.b > 1)", "$[*]?(exists(@.a))",
-                                  "$.*?(@ != \"x\")"};
+constexpr const char* kPaths[] = {
+    "$", "$.a", "$.b[*]", "$.**{1 to 3}", "$[last]", "$.a?(@.b > 1)", "$[*]?(exists(@.a))", "$.*?(@ != \"x\")"};
 
 // All that can be asked of a node and of what is below it, as text.
 void Describe(const JsonTree& doc, uint32_t at, std::string* out) {
@@ -25,11 +25,13 @@ void Describe(const JsonTree& doc, uint32_t at, std::string* out) {
     *out += fmt::format("|{}:{}", n.index(), std::visit([](auto v) { return fmt::to_string(v); }, n));
   }
   for (const char* key : kKeys) {
-    if (const uint32_t m = doc.Member(at, key); m != JsonTree::kNone) *out += fmt::format("|{}=", key), doc.AppendCompact(m, out);
+    if (const uint32_t m = doc.Member(at, key); m != JsonTree::kNone)
+      *out += fmt::format("|{}=", key), doc.AppendCompact(m, out);
   }
   *out += fmt::format("|{}", doc.CountElements(at));
   for (const uint64_t i : {0, 1, 4}) {
-    if (const uint32_t e = doc.Element(at, i); e != JsonTree::kNone) *out += fmt::format("|[{}]", i), doc.AppendCompact(e, out);
+    if (const uint32_t e = doc.Element(at, i); e != JsonTree::kNone)
+      *out += fmt::format("|[{}]", i), doc.AppendCompact(e, out);
   }
   std::vector<uint32_t> children;
   doc.AddChildren(at, &children);
@@ -119,7 +121,8 @@ TEST(JsonbDoc, AnswersAsTheTextOfOtherWriters) {
   };
   const std::string one("\x50\x01", 2), two("\x40\x00\x00\x00\x02", 5), infinity("\x20", 1), nan("\x10", 1);
   const std::string decimal("\x70\x00\x00\x00\x00\x00\x00\x00\x69\x01", 10);
-  std::string bytes = be(0x40000005) + be(0x10000001) + be(0x10000001) + be(0x10000001) + be(0x10000000) + be(0x10000001);
+  std::string bytes =
+      be(0x40000005) + be(0x10000001) + be(0x10000001) + be(0x10000001) + be(0x10000000) + be(0x10000001);
   for (const auto* value : {&one, &two, &infinity, &decimal, &nan}) {
     bytes += be(0x20000000 | static_cast<uint32_t>(value->size()));
   }
@@ -134,7 +137,8 @@ TEST(JsonbDoc, AnswersAsTheTextOfOtherWriters) {
 
 TEST(JsonbDoc, TextInItsPlaceIsLeftToOthers) {
   JsonbDoc doc;
-  for (const char* text : {"{\"a\": 1}", "[1, 2]", "12", "\"a text that is longer\"", "true", " [1]", "-5", "1234567890123"}) {
+  for (const char* text :
+       {"{\"a\": 1}", "[1, 2]", "12", "\"a text that is longer\"", "true", " [1]", "-5", "1234567890123"}) {
     EXPECT_EQ(Walked(text, &doc), std::nullopt) << text;
   }
 }
@@ -148,7 +152,8 @@ TEST(JsonbDoc, DamageIsMetOrNotLookedAt) {
   for (int i = 0; i < 30000; ++i) {
     std::string bytes = *JsonbOfText(random.Value(3));
     for (uint32_t k = 0, n = 1 + random.Next() % 3; k < n; ++k) {
-      bytes[random.Next() % bytes.size()] = static_cast<char>(random.Next() % 4 == 0 ? random.Next() : random.Next() & 0x75);
+      bytes[random.Next() % bytes.size()] =
+          static_cast<char>(random.Next() % 4 == 0 ? random.Next() : random.Next() & 0x75);
     }
     if (random.Next() % 4 == 0) bytes.resize(random.Next() % bytes.size());
     const std::vector<char> alone(bytes.begin(), bytes.end());
