@@ -38,11 +38,13 @@ inline WriteTableOptions TwentyRowsAFile(WriteMode mode) {
   return out;
 }
 
-// Column a of the newest version, and how many columns and fragments there are; -1: there is no table.
+// What the newest version holds; -1 columns: there is no table.
 struct TableState {
-  std::vector<int64_t> rows;
+  std::vector<int64_t> rows;  // column a
   int columns = -1;
   size_t fragments = 0;
+  std::string schema;
+  std::vector<std::string> values;  // all columns of a row
   bool operator==(const TableState&) const = default;
 };
 
@@ -51,18 +53,25 @@ inline Result<TableState> LookAt(const Table& table) {
   TableState out;
   out.columns = table.schema()->num_fields();
   out.fragments = table.manifest().fragments.size();
+  out.schema = table.schema()->ToString();
   PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({}, ctx));
-  const std::vector<FieldPath> a = {FieldPath{{std::string("a")}}};
+  std::vector<FieldPath> all;
+  for (const std::string& name : table.schema()->field_names()) all.push_back(FieldPath{{name}});
   for (const auto& unit : snapshot->units()) {
-    PILUM_ASSIGN_OR_RETURN(auto stream, unit->Read(a, RowSet::All(unit->num_rows()), {}, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto stream, unit->Read(all, RowSet::All(unit->num_rows()), {}, ctx));
     for (;;) {
       PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
       if (!batch) break;
-      const auto& values = static_cast<const arrow::Int64Array&>(*batch->column(0));
-      for (int64_t i = 0; i < values.length(); ++i) out.rows.push_back(values.Value(i));
+      const auto& a = static_cast<const arrow::Int64Array&>(*batch->GetColumnByName("a"));
+      for (int64_t i = 0; i < a.length(); ++i) {
+        out.rows.push_back(a.Value(i));
+        std::string& row = out.values.emplace_back();
+        for (const auto& column : batch->columns()) row += column->GetScalar(i).ValueOrDie()->ToString() + " ";
+      }
     }
   }
   std::sort(out.rows.begin(), out.rows.end());
+  std::sort(out.values.begin(), out.values.end());
   return out;
 }
 

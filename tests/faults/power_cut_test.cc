@@ -6,8 +6,8 @@
 #include <mutex>
 #include <set>
 
+#include "tests/faults/column_changes.h"
 #include "tests/faults/fault_store.h"
-#include "tests/faults/numbers_table.h"
 
 namespace pilum::testing {
 namespace {
@@ -106,6 +106,14 @@ TEST(PowerCut, Create) { CutAtEveryCall(Write(WriteMode::kCreate, 0, 50), /*with
 
 TEST(PowerCut, EveryChange) {
   for (const auto& [name, change] : TableChanges()) {
+    SCOPED_TRACE(name);
+    CutAtEveryCall(change, /*with_table=*/true);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(PowerCut, EveryChangeOfColumns) {
+  for (const auto& [name, change] : ColumnChanges()) {
     SCOPED_TRACE(name);
     CutAtEveryCall(change, /*with_table=*/true);
     if (::testing::Test::HasFatalFailure()) return;
