@@ -19,6 +19,7 @@ class Proxy:
     "garbage"           200 and a body that makes no sense
     "503", "500"        that status, nothing is done
     ("delay", seconds)  the answer comes late
+    a function          it is called before the server sees anything, of several requests at once
     """
 
     def __init__(self, endpoint, spoil=None):
@@ -82,6 +83,8 @@ class Proxy:
         if how == "garbage":
             client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\n<html>&")
             return
+        if callable(how):
+            how()
         with socket.create_connection(self.to) as server:
             server.sendall(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1) + body)
             file = server.makefile("rb")

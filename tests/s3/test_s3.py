@@ -338,3 +338,30 @@ def test_a_deadline_is_kept_while_the_server_does_not_list(root, s3, build, monk
     done = run(build, "query", f"{root}/d", "id = 1", "--timeout", "0.5", timeout=20)
     assert done.returncode == 6, done.stderr
     proxy.close()
+
+
+def test_a_history_is_read_several_manifests_at_once(root, s3, build):
+    for i in range(6):
+        pilum.write_dataset(pa.table({"id": [i]}), f"{root}/t.lance", mode="append" if i else "create")
+    meet, asked = threading.Barrier(3), []  # nobody gets an answer before three have asked
+
+    def wait():
+        try:
+            meet.wait(20)
+        except threading.BrokenBarrierError:
+            pass
+
+    def spoil(n, method, target):
+        if ".manifest" not in target:
+            return None
+        asked.append(target)
+        return wait if len(asked) > 1 else None  # the first is that of the table, as it is opened
+
+    proxy = Proxy(s3["AWS_ENDPOINT_URL"], spoil)
+    done = run(build, "table", "log", f"{root}/t.lance", env={"AWS_ENDPOINT_URL": proxy.endpoint})
+    assert done.returncode == 0 and done.stdout.count("appended 1 row") == 5, done.stderr
+    assert not meet.broken and len(asked) == 1 + 6
+    del asked[:]
+    assert run(build, "table", "log", f"{root}/t.lance", "-n", "2", env={"AWS_ENDPOINT_URL": proxy.endpoint}).returncode == 0
+    assert not meet.broken and len(asked) == 1 + 3  # the older of the two is compared with the one before it
+    proxy.close()

@@ -241,7 +241,7 @@ class PyTable {
   nb::list GetHistory(std::optional<uint64_t> most) const {
     using Records = std::vector<std::unique_ptr<VersionRecord>>;
     const auto records = Run([&](ReadContext& ctx) -> Result<Records> {
-      PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*table_, ctx));
+      PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*table_, most.value_or(0), ctx));
       Records out;
       while (!most || out.size() < *most) {
         PILUM_ASSIGN_OR_RETURN(auto record, history->Next(ctx));

@@ -5,6 +5,7 @@
 
 #include <arrow/buffer.h>
 
+#include "pilum/base/for_each.h"
 #include "pilum/table/change_words.h"
 #include "pilum/table/find_version.h"
 
@@ -79,7 +80,7 @@ Result<ManifestFile> ReadManifestFile(const ReadOnlyStore& store, const ListedVe
   return out;
 }
 
-Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& ctx) {
+Result<std::unique_ptr<History>> History::Open(const Table& table, uint64_t most, ReadContext& ctx) {
   std::unique_ptr<History> out(new History(table));
   PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(table.store(), ctx));
   const uint64_t last = table.manifest().version;
@@ -90,7 +91,9 @@ Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& 
       if (v.name.version <= last) out->versions_.push_back(std::move(v));
     }
   }
-  out->next_ = out->versions_.size();
+  out->next_ = out->unread_ = out->versions_.size();
+  // The oldest that is given is compared with the one before it.
+  out->wanted_ = most == 0 || most >= out->next_ ? out->next_ : most + 1;
   PILUM_ASSIGN_OR_RETURN(out->deletions_, Sizes(table.store(), "_deletions/", ctx));
   PILUM_ASSIGN_OR_RETURN(out->transactions_, Sizes(table.store(), "_transactions/", ctx));
   PILUM_ASSIGN_OR_RETURN(out->indices_, Sizes(table.store(), "_indices/", ctx));
@@ -100,9 +103,27 @@ Result<std::unique_ptr<History>> History::Open(const Table& table, ReadContext& 
   return out;
 }
 
-// Errors that are no damage are those of the whole call.
-Result<ManifestFile> History::Read(size_t i, ReadContext& ctx) {
-  return ReadManifestFile(table_.store(), versions_[i], ctx);
+void History::ReadAhead(ReadContext& ctx) {
+  const int threads = table_.store().cost().parallel;
+  const size_t n =
+      std::min<uint64_t>({static_cast<uint64_t>(std::max(1, threads)), unread_, std::max<uint64_t>(1, wanted_)});
+  std::vector<std::optional<Result<ManifestFile>>> read(n);
+  const auto one = [&](size_t k) {
+    read[k].emplace(ReadManifestFile(table_.store(), versions_[unread_ - 1 - k], ctx));
+    return Status::OK();
+  };
+  (void)ForEach(n, threads, one, 1);  // each file with its own error
+  for (auto& file : read) ahead_.push_back(std::move(*file));
+  unread_ -= n;
+  wanted_ -= std::min<uint64_t>(wanted_, n);
+}
+
+// The next older one. Errors that are no damage are those of the whole call.
+Result<ManifestFile> History::Pull(ReadContext& ctx) {
+  if (ahead_.empty()) ReadAhead(ctx);
+  Result<ManifestFile> out = std::move(ahead_.front());
+  ahead_.pop_front();
+  return out;
 }
 
 BroughtBytes History::Brought(const VersionRecord& record) const {
@@ -171,11 +192,11 @@ Result<std::unique_ptr<VersionRecord>> History::Next(ReadContext& ctx) {
   PILUM_RETURN_NOT_OK(ctx.Check());
   auto out = std::make_unique<VersionRecord>();
   const size_t i = next_ - 1;
-  Result<ManifestFile> file = held_ ? std::move(*held_) : Read(i, ctx);
+  Result<ManifestFile> file = held_ ? std::move(*held_) : Pull(ctx);
   held_.reset();
   if (!file.ok() && !IsDamage(file.status())) return file.status();
   if (i > 0) {
-    held_.emplace(Read(i - 1, ctx));
+    held_.emplace(Pull(ctx));
     if (!held_->ok() && !IsDamage(held_->status())) return held_->status();
   }
   next_ = i;

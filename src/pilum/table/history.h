@@ -1,8 +1,9 @@
 // The history of a table: what each version holds and what made it, newest first. Called by cli and python. A History
-// belongs to one thread. Reads each manifest once, whole.
+// belongs to one thread. Reads each manifest once, whole; where a request costs a round trip, several at once.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,15 +49,17 @@ struct VersionRecord {
 
 class History {
  public:
-  // Of the table's branch, from its opened version back. Lists what there is; the manifests are read by Next.
-  static Result<std::unique_ptr<History>> Open(const Table& table, ReadContext& ctx);
+  // Of the table's branch, from its opened version back. Lists what there is; the manifests are read by Next. `most`:
+  // how often that will be called, 0 to the end; no more is read ahead.
+  static Result<std::unique_ptr<History>> Open(const Table& table, uint64_t most, ReadContext& ctx);
   // nullptr after the oldest. A version that is damaged is a record that says so.
   Result<std::unique_ptr<VersionRecord>> Next(ReadContext& ctx);
   uint64_t left() const { return next_; }  // versions that Next has not given
 
  private:
   explicit History(const Table& table) : table_(table) {}
-  Result<ManifestFile> Read(size_t i, ReadContext& ctx);
+  Result<ManifestFile> Pull(ReadContext& ctx);
+  void ReadAhead(ReadContext& ctx);
   Status Tell(const ManifestFile& file, VersionRecord* out, ReadContext& ctx);
   BroughtBytes Brought(const VersionRecord& record) const;
 
@@ -64,7 +67,10 @@ class History {
   std::vector<ListedVersion> versions_;                                         // ascending
   std::map<std::string, uint64_t> deletions_, transactions_, indices_, blobs_;  // sizes of the files there, by path
   size_t next_ = 0;                                                             // versions_[next_ - 1] is the next
-  std::optional<Result<ManifestFile>> held_;  // that one, where it was read for the one after it
+  std::optional<Result<ManifestFile>> held_;  // that one, where it was told of the one after it
+  std::deque<Result<ManifestFile>> ahead_;    // those before it that are read, newest first
+  size_t unread_ = 0;                         // versions_[unread_ - 1] is the next to be read
+  uint64_t wanted_ = 0;                       // as many more may be read
 };
 
 }  // namespace pilum

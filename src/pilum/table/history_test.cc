@@ -32,7 +32,7 @@ class HistoryOf : public ::testing::Test {
     EXPECT_TRUE(table.ok()) << table.status();
     stats_.opens = stats_.requests = 0;
     ctx_.stats = &stats_;
-    auto history = History::Open(**table, ctx_).ValueOrDie();
+    auto history = History::Open(**table, 0, ctx_).ValueOrDie();
     std::vector<VersionRecord> out;
     while (auto record = history->Next(ctx_).ValueOrDie()) out.push_back(std::move(*record));
     return out;

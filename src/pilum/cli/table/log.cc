@@ -108,7 +108,7 @@ std::vector<GridCell> ToRow(const VersionRecord& r, const std::vector<std::strin
 
 Result<int> Log(const LogArgs& args) {
   PILUM_ASSIGN_OR_RETURN(auto opened, OpenFor(args));
-  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*opened.table, opened.ctx()));
+  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*opened.table, args.number, opened.ctx()));
   PILUM_ASSIGN_OR_RETURN(const auto all_tags, opened.table->Tags(opened.ctx()));
   const TagsOf tags = TagsByVersion(all_tags, opened.table->branch());
   const auto tags_of = [&](const VersionRecord& r) {

@@ -74,7 +74,7 @@ std::string ManifestWords(const Manifest& m) {
 Result<Anatomy> Look(const Table& table, ReadContext& ctx) {
   Anatomy out;
   PILUM_ASSIGN_OR_RETURN(out.file, ReadManifestFile(table.store(), table.listed(), ctx));
-  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, 1, ctx));
   PILUM_ASSIGN_OR_RETURN(out.record, history->Next(ctx));
   const Manifest& m = *out.file.manifest;
   PILUM_RETURN_NOT_OK(AddSection("index section", m.indices, TableMessage::kIndexSection,

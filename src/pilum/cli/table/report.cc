@@ -25,7 +25,7 @@ std::string NameOf(std::string uri) {
 Result<std::vector<ReportVersion>> VersionsOf(const Table& table, const References& refs, const CheckReport& check,
                                               ReadContext& ctx) {
   std::map<uint64_t, std::string> words;
-  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, 0, ctx));
   while (true) {
     PILUM_ASSIGN_OR_RETURN(auto record, history->Next(ctx));
     if (!record) break;

@@ -42,7 +42,7 @@ Result<std::unique_ptr<VersionRecord>> FindMade(const TxnArgs& args, const Table
     if (!manifest.ok() || (*manifest)->transaction_file != name) continue;
     VersionOptions version{fmt::format("{}", v.name.version), table.branch()};
     PILUM_ASSIGN_OR_RETURN(auto at, OpenTable(args.table, version, ctx));
-    PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*at, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto history, History::Open(*at, 1, ctx));
     return history->Next(ctx);
   }
   return nullptr;
@@ -84,7 +84,7 @@ Result<Found> OfVersion(const Table& table, ReadContext& ctx) {
   out.message = std::move(bytes->message);
   out.place = bytes->place ? fmt::format("{}, offset {}", file.listed.path(), *bytes->place) : bytes->file;
   out.made = file.manifest->version;
-  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, ctx));
+  PILUM_ASSIGN_OR_RETURN(auto history, History::Open(table, 1, ctx));
   PILUM_ASSIGN_OR_RETURN(auto record, history->Next(ctx));
   if (record) out.words = record->words;
   return out;
