@@ -94,10 +94,12 @@ def test_files(uri):
 
 def test_rows_that_are_not_there(uri):
     ds = pilum.dataset(uri)
-    for rows in ({"ids": [1 << 40]}, {"addresses": [77]}, {"addresses": [1 << 40]}, {"indices": [14]}, {"addresses": [0]},
-                 {}, {"ids": [1], "indices": [1]}):  # fmt: skip
+    for rows in ({"ids": [1 << 40]}, {"addresses": [77]}, {"addresses": [1 << 40]}, {"indices": [14]}, {}, {"ids": [1], "indices": [1]}):
         with pytest.raises(ValueError):
             ds.take_blobs("b", **rows)
+    for module in (pilum, lance):
+        with pytest.raises(NotImplementedError, match="must not target deleted rows"):
+            module.dataset(uri).take_blobs("b", addresses=[0])
     with pytest.raises(UsageError, match="not a blob column"):
         ds.take_blobs("id", indices=[1])
     with pytest.raises(NotFound):

@@ -335,3 +335,26 @@ def test_streams_that_are_put_aside(tmp_path, stable, kind):
     named |= {f.path for fragment in lance.dataset(uri, version=1).get_fragments() for f in fragment.metadata.files}
     assert set(os.listdir(os.path.join(uri, "data"))) == named  # what was put aside is gone
     both(uri)
+
+
+def test_plans_say_what_would_be_done(tmp_path):
+    uri = str(tmp_path / "t.lance")
+    lance.write_dataset(pa.table({"id": range(10), "v": range(10)}), uri)
+    new = pa.table({"id": [5, 20], "v": [1, 2]})
+    for build in (
+        lambda m: m.when_matched_update_all().when_not_matched_insert_all(),
+        lambda m: m.when_not_matched_insert_all(),
+        lambda m: m.when_matched_fail(),
+        lambda m: m.when_not_matched_insert_all().when_not_matched_by_source_delete(),
+    ):
+        ours, theirs = (build(module.dataset(uri).merge_insert("id")).explain_plan() for module in (pilum, lance))
+        assert ours.splitlines()[0] == theirs.splitlines()[0]
+    ds = pilum.dataset(uri)
+    merge = ds.merge_insert("id").when_matched_update_all("source.v > 0").when_not_matched_insert_all()
+    assert "UpdateIf(source.v > 0)" in merge.explain_plan() and "condition" in merge.explain_plan()
+    assert "columns that the new rows lack" in merge.explain_plan(pa.schema({"id": pa.int64()}))
+    told = merge.analyze_plan(new)
+    assert told.startswith("MergeInsert: on=[id]")
+    for words in ("num_inserted_rows=1", "num_updated_rows=1", "num_deleted_rows=0", "num_files_written=1", "bytes_written=", "elapsed="):
+        assert words in told
+    assert ds.latest_version == 1 and ds.count_rows() == 10

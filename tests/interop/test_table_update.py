@@ -87,6 +87,16 @@ def test_columns_in_other_forms(tmp_path):
         pilum.dataset(blobs).update({"id": "2"})
 
 
+def test_times_in_double_quotes(tmp_path):
+    table = pa.table({"ts": pa.array([0], pa.timestamp("ms")), "d": pa.array([0], pa.date32())})
+    results = []
+    for module in (lance, pilum):
+        ds = module.write_dataset(table, str(tmp_path / module.__name__))
+        ds.update({"ts": 'TIMESTAMP "2021-01-02 00:00:00"', "d": 'DATE "2021-01-03"'})
+        results.append(ds.to_table())
+    assert results[0] == results[1]
+
+
 def test_types_of_values(tmp_path):
     uri = str(tmp_path / "t.lance")
     t = pa.table(

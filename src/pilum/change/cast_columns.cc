@@ -13,6 +13,7 @@
 #include "pilum/change/field_lookup.h"
 #include "pilum/change/fragment_scan.h"
 #include "pilum/source/field_path.h"
+#include "pilum/values/value_builder.h"
 
 namespace pilum {
 namespace {
@@ -69,13 +70,29 @@ class CastValues final : public ColumnValues {
   }
 
  private:
+  // Of whole numbers in pylance's words; else nothing.
+  static Result<std::string> WhyNot(const arrow::Array& values, const arrow::DataType& type) {
+    if (!arrow::is_integer(values.type_id()) || !arrow::is_integer(type.id())) return std::string();
+    const IntRange range = IntRangeOf(type);
+    for (int64_t i = 0; i < values.length(); ++i) {
+      PILUM_ASSIGN_OR_RETURN(const auto v, ValueAt(values, i));
+      if (!v || (v->as_int() >= range.min && v->as_int() <= range.max)) continue;
+      const std::string name = type.ToString();
+      const bool is_signed = name[0] == 'i';
+      return fmt::format("Can't cast value {} to type {}{}", v->ToString(), is_signed ? "I" : "UI",
+                         name.substr(is_signed ? 1 : 2));
+    }
+    return std::string();
+  }
+
   Result<std::shared_ptr<arrow::RecordBatch>> Cast(const arrow::RecordBatch& batch) const {
     arrow::ArrayVector columns;
     for (int i = 0; i < batch.num_columns(); ++i) {
       auto cast = CastColumn(batch.column(i), schema_->field(i)->type());
       if (!cast.ok()) {
+        PILUM_ASSIGN_OR_RETURN(const std::string why, WhyNot(*batch.column(i), *schema_->field(i)->type()));
         return UsageError("column '{}' has a value that {} does not hold: {}", batch.column_name(i),
-                          schema_->field(i)->type()->ToString(), cast.status().message());
+                          schema_->field(i)->type()->ToString(), why.empty() ? cast.status().message() : why);
       }
       columns.push_back(std::move(*cast));
     }

@@ -14,6 +14,10 @@ void RemoveWritten(ObjectStore* table, const std::vector<std::string>& paths) {
   for (const std::string& path : paths) (void)table->Remove(path);
 }
 
+void RemoveWritten(const std::vector<FileElsewhere>& files) {
+  for (const FileElsewhere& file : files) (void)file.store->Remove(file.path);
+}
+
 Result<FileVersion> DataVersionOf(const std::string& name) {
   for (const FileVersion v : {FileVersion::kV2_0, FileVersion::kV2_1, FileVersion::kV2_2}) {
     if (VersionName(v) == name) return v;
@@ -39,32 +43,42 @@ FragmentWriter::~FragmentWriter() {
 void FragmentWriter::Abandon() {
   file_.reset();
   RemoveWritten(table_.get(), out_.written);
+  RemoveWritten(out_.elsewhere);
   out_ = {};
 }
 
 Status FragmentWriter::Begin() {
   name_ = NewDataFileName();
-  PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced("data/" + name_));
+  target_ = options_.targets.empty() ? FileTarget() : options_.targets[begun_ % options_.targets.size()];
+  PILUM_ASSIGN_OR_RETURN(auto sink, target_.base ? target_.store->Create(target_.folder + name_)
+                                                 : table_->CreateUnsynced("data/" + name_));
+  ++begun_;
   WriteOptions options;
   options.version = options_.version;
   options.page_bytes = options_.page_bytes;
   options.checksums = options_.checksums;
   options.ids = ids_;
   PILUM_ASSIGN_OR_RETURN(file_, FileWriter::Make(std::move(sink), schema_, options));
-  return Status::OK();
+  return options_.watch ? options_.watch(nullptr) : Status::OK();
 }
 
 Status FragmentWriter::EndFragment() {
   if (!file_) return Status::OK();
   PILUM_ASSIGN_OR_RETURN(const uint64_t rows, file_->Finish());
-  out_.written.push_back("data/" + name_);
+  if (target_.base) {
+    out_.elsewhere.push_back({target_.store, target_.folder + name_});
+  } else {
+    out_.written.push_back("data/" + name_);
+  }
   auto* fragment = out_.fragments.Add();
   fragment->set_physical_rows(rows);
   auto* file = fragment->add_files();
   file->set_path(name_);
   file->set_file_size_bytes(file_->bytes_written());
+  if (target_.base) file->set_base_id(*target_.base);
   file_.reset();
-  return SetColumns(*schema_, *ids_, options_.version, file);
+  PILUM_RETURN_NOT_OK(SetColumns(*schema_, *ids_, options_.version, file));
+  return options_.watch ? options_.watch(fragment) : Status::OK();
 }
 
 Status FragmentWriter::Write(const arrow::RecordBatch& batch) {

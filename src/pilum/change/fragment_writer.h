@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,23 @@
 
 namespace pilum {
 
+// A folder that data files go to: the table's own, or of one of its base paths.
+struct FileTarget {
+  std::optional<uint32_t> base;        // none: the table's own
+  std::shared_ptr<ObjectStore> store;  // of the base
+  std::string folder;                  // below it: "data/", or nothing
+};
+
+// A data file below a base path: durable as soon as it is whole.
+struct FileElsewhere {
+  std::shared_ptr<ObjectStore> store;
+  std::string path;
+};
+
 struct NewFragments {
   google::protobuf::RepeatedPtrField<wire::DataFragment> fragments;  // without ids: a commit gives them
   std::vector<std::string> written;  // paths of data files, which the commit makes durable (Committer::AddWritten)
+  std::vector<FileElsewhere> elsewhere;
   uint64_t rows = 0;
 };
 
@@ -28,6 +44,9 @@ struct FragmentWriterOptions {
   uint64_t max_bytes_per_file = uint64_t{90} << 30;  // asked after each batch
   uint64_t page_bytes = WriteOptions().page_bytes;
   bool checksums = true;
+  std::vector<FileTarget> targets = {};  // one file to each in turn; none: the table's own folder
+  // Told of each fragment: null as its file is begun, then the fragment as the file is whole. An error ends the write.
+  std::function<Status(const wire::DataFragment*)> watch = {};
 };
 
 // "2.1": of data files that are written here; kUnsupported names those that are not.
@@ -63,11 +82,14 @@ class FragmentWriter {
   const FragmentWriterOptions options_;
   std::unique_ptr<FileWriter> file_;  // null: none is open
   std::string name_;
+  FileTarget target_;  // of the file that is open
+  size_t begun_ = 0;   // files
   NewFragments out_;
   bool finished_ = false;
 };
 
 // Best effort: files that no version names.
 void RemoveWritten(ObjectStore* table, const std::vector<std::string>& paths);
+void RemoveWritten(const std::vector<FileElsewhere>& files);
 
 }  // namespace pilum

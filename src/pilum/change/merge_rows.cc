@@ -76,6 +76,8 @@ class Merge {
     MergeSource::Options how;
     how.files = files_;
     how.held_bytes = options_.held_bytes;
+    PILUM_ASSIGN_OR_RETURN(files_.targets,
+                           TargetsOf(options_.targets, base.stored->read->base_paths, base.table->options()));
     PILUM_ASSIGN_OR_RETURN(source_, MergeSource::Collect(base.store, base.stored->read->schema, on_, rows, how, ctx_));
     fields_met_ = FieldsMet(base);
     return Status::OK();
@@ -96,6 +98,7 @@ class Merge {
     // The source's own files are needed for the next time.
     RemoveWritten(base.store.get(),
                   {made.written.begin() + static_cast<std::ptrdiff_t>(made.of_source), made.written.end()});
+    RemoveWritten(made.elsewhere);
     return committed;
   }
 
@@ -128,6 +131,7 @@ class Merge {
     MergePlan plan;
     wire::Transaction transaction;
     std::vector<std::string> written;
+    std::vector<FileElsewhere> elsewhere;
     size_t of_source = 0;  // so many of them, from the first on, are the source's own
   };
 
@@ -142,6 +146,7 @@ class Merge {
     PILUM_ASSIGN_OR_RETURN(const MergeFragments rows, WriteMerge(base, *source_, plan, files_, ctx_));
     *out = {0, plan.inserts.size(), plan.updates.size(), plan.deleted};
     made.written = rows.added.written;
+    made.elsewhere = rows.added.elsewhere;
     if (rows.of_source) made.of_source = made.written.size();
     PILUM_ASSIGN_OR_RETURN(const TakenAway taken, TakeAway(base, plan.taken, ctx_));
     made.written.insert(made.written.end(), taken.written.begin(), taken.written.end());

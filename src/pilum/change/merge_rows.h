@@ -8,6 +8,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/change/bases.h"
 #include "pilum/change/change.h"
 #include "pilum/query/query.h"
 
@@ -23,6 +24,7 @@ struct MergeOptions : ChangeOptions {
   bool delete_others = false;  // rows of the table that match none of these
   std::string delete_if;       // of those: only where this predicate over the table's columns is TRUE
   Params delete_params;
+  BaseChoice targets;                        // which base paths new data files go to
   std::string data_version;                  // of new files; empty: the table's
   uint64_t held_bytes = uint64_t{64} << 20;  // of rows that stay in memory; beyond them all are put aside on disk
 };

@@ -151,7 +151,8 @@ Result<MergeFragments> WriteMerge(const ChangeBase& base, const MergeSource& sou
   const WholeRows rows(source, plan);
   std::vector<uint64_t> ordered;
   for (size_t i = 0; stable && i < ids.size(); ++i) ordered.push_back(ids[rows.order()[i]]);
-  out.of_source = source.files() && rows.IsSource(stable);
+  // Those are files of the table's own folder.
+  out.of_source = files.targets.empty() && source.files() && rows.IsSource(stable);
   if (out.of_source) {
     out.added = *source.files();
   } else {

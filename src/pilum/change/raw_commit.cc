@@ -43,7 +43,12 @@ Result<Committed> Commit(const std::shared_ptr<ObjectStore>& store, std::shared_
   how.data_version = DataVersionOf(t);
   Committer committer(store, std::move(read), how);
   if (options.check_files) committer.AddWritten(std::move(*brought));
-  return CommitAndClean(&committer, t, table, ctx);
+  auto done = CommitAndClean(&committer, t, table, ctx);
+  if (done.ok() || KindOf(done.status()) != ErrorKind::kRetry || options.max_retries > 0) return done;
+  return MakeError(ErrorKind::kRetry,
+                   fmt::format("Commit conflict for version {}: Failed to commit the transaction after "
+                               "0 retries: {}",
+                               t.read_version() + 1, done.status().message()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/base/utf8.h"
 #include "pilum/change/fit_rows.h"
 #include "pilum/table/commit/schema_fields.h"
 
@@ -23,6 +24,8 @@ class TableWrite {
     const bool append = read_ && options_.mode == WriteMode::kAppend;
     PILUM_ASSIGN_OR_RETURN(const FileVersion version, ChooseVersion());
     PILUM_RETURN_NOT_OK(CheckBlobs(*rows.schema()));
+    PILUM_RETURN_NOT_OK(CheckMetadata(*rows.schema()));
+    PILUM_ASSIGN_OR_RETURN(const auto bases, Bases());
     WireFields fields;
     FileSchema schema;
     if (append) {
@@ -33,8 +36,12 @@ class TableWrite {
     }
     PILUM_ASSIGN_OR_RETURN(const FitRows fit,
                            append ? FitRows::Make(schema, *rows.schema()) : FitRows::MakeForNew(schema));
-    PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, rows));
-    StagedRows out{{}, std::move(added.written), added.rows, std::string(VersionName(version))};
+    PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, bases, rows));
+    StagedRows out;
+    out.written = std::move(added.written);
+    out.elsewhere = std::move(added.elsewhere);
+    out.rows = added.rows;
+    out.data_version = std::string(VersionName(version));
     wire::Transaction& t = out.transaction;
     SetStaged(options_, read_ ? read_->version() : 0, &t);
     if (append) {
@@ -44,6 +51,7 @@ class TableWrite {
       *op->mutable_fragments() = added.fragments;
       *op->mutable_schema() = fields;
       *op->mutable_schema_metadata() = MetadataMap(*schema.schema);
+      for (size_t i = 0; !read_ && i < bases.size(); ++i) *op->add_initial_bases() = ToWire(bases[i]);
       for (const auto& [key, value] : options_.config) {
         if (!read_) (*op->mutable_config_upsert_values())[key] = value;
       }
@@ -56,13 +64,48 @@ class TableWrite {
     auto committed = Commit(staged);
     if (!committed.ok()) {
       // Where the commit may have happened all the same, the files stay: clean-up tells.
-      if (MadeNoVersion(committed.status())) RemoveWritten(store_.get(), staged.written);
+      if (MadeNoVersion(committed.status())) Remove(staged);
       return committed.status();
     }
     return WrittenTable{committed->version, staged.rows};
   }
 
+  void Remove(const StagedRows& staged) const {
+    RemoveWritten(store_.get(), staged.written);
+    RemoveWritten(staged.elsewhere);
+  }
+
  private:
+  // Those of the table, or of the new one.
+  Result<std::vector<BasePath>> Bases() const {
+    if (!read_) return NumberedBases(options_.initial_bases);
+    if (options_.initial_bases.empty()) return read_->read->base_paths;
+    return UsageError(
+        "Cannot register new bases in {} mode. Only CREATE mode can register new bases; add_bases gives them to a "
+        "table",
+        options_.mode == WriteMode::kAppend ? "Append" : "Overwrite");
+  }
+
+  // Metadata is text: other readers refuse a table where it is not.
+  static Status CheckMetadata(const std::shared_ptr<const arrow::KeyValueMetadata>& metadata, const std::string& of) {
+    for (int64_t i = 0; metadata && i < metadata->size(); ++i) {
+      if (!IsUtf8(metadata->key(i)) || !IsUtf8(metadata->value(i)))
+        return UsageError("metadata of {}: the value of '{}' is no UTF-8; encode it, as base64", of,
+                          IsUtf8(metadata->key(i)) ? metadata->key(i) : "?");
+    }
+    return Status::OK();
+  }
+  static Status CheckMetadata(const arrow::Field& field) {
+    PILUM_RETURN_NOT_OK(CheckMetadata(field.metadata(), "column '" + field.name() + "'"));
+    for (const auto& child : field.type()->fields()) PILUM_RETURN_NOT_OK(CheckMetadata(*child));
+    return Status::OK();
+  }
+  static Status CheckMetadata(const arrow::Schema& schema) {
+    PILUM_RETURN_NOT_OK(CheckMetadata(schema.metadata(), "the schema"));
+    for (const auto& field : schema.fields()) PILUM_RETURN_NOT_OK(CheckMetadata(*field));
+    return Status::OK();
+  }
+
   Result<FileVersion> ChooseVersion() const {
     if (read_) return DataVersionOf(*read_, options_.data_version);
     return DataVersionOf(options_.data_version.empty() ? "2.2" : options_.data_version);
@@ -84,10 +127,14 @@ class TableWrite {
     return ParseSchemaMessage(SerializeWire(schema));
   }
 
-  Result<NewFragments> WriteRows(const FitRows& fit, FileVersion version, arrow::RecordBatchReader& rows) {
-    FragmentWriter writer(
-        store_, fit.schema(), fit.ids(),
-        {version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes, options_.checksums});
+  Result<NewFragments> WriteRows(const FitRows& fit, FileVersion version, const std::vector<BasePath>& bases,
+                                 arrow::RecordBatchReader& rows) {
+    FragmentWriterOptions how{version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes,
+                              options_.checksums};
+    how.watch = options_.watch;
+    const StoreOptions& storage = table_.table ? table_.table->options() : options_.base_storage;
+    PILUM_ASSIGN_OR_RETURN(how.targets, TargetsOf(options_.targets, bases, storage));
+    FragmentWriter writer(store_, fit.schema(), fit.ids(), how);
     for (;;) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, rows.Next());
@@ -155,9 +202,10 @@ namespace {
 
 Result<StagedRows> StageInto(const std::shared_ptr<ObjectStore>& store, std::shared_ptr<const StoredVersion> read,
                              arrow::RecordBatchReader& rows, const WriteTableOptions& options, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(StagedRows staged, TableWrite(store, std::move(read), {}, options, ctx).Stage(rows));
+  TableWrite write(store, std::move(read), {}, options, ctx);
+  PILUM_ASSIGN_OR_RETURN(StagedRows staged, write.Stage(rows));
   const Status synced = options.sync ? store->Sync(staged.written) : Status::OK();
-  if (!synced.ok()) RemoveWritten(store.get(), staged.written);
+  if (!synced.ok()) write.Remove(staged);
   if (!synced.ok()) return WithContext(store->uri(), synced);
   return staged;
 }

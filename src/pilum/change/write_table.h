@@ -8,6 +8,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/change/bases.h"
 #include "pilum/change/change.h"
 #include "pilum/change/fragment_writer.h"
 
@@ -23,7 +24,11 @@ struct WriteTableOptions : ChangeOptions {
   // "2.0", "2.1" or "2.2". Empty: the table's own; of a new table 2.2.
   std::string data_version;
   bool checksums = true;
+  BaseChoice targets;                                      // which base paths data files go to
+  StoreOptions base_storage;                               // how base paths of a new table are reached
+  std::function<Status(const wire::DataFragment*)> watch;  // as of FragmentWriterOptions
   // Of new tables alone:
+  std::vector<BasePath> initial_bases;
   bool v1_names = false;  // manifests named as pylance up to 1 does
   bool stable_row_ids = false;
   std::map<std::string, std::string> config;
@@ -51,6 +56,7 @@ Result<WrittenTable> WriteTable(const WritableTable& table, arrow::RecordBatchRe
 struct StagedRows {
   wire::Transaction transaction;     // kAppend or kOverwrite
   std::vector<std::string> written;  // paths of its data files, durable where options.sync
+  std::vector<FileElsewhere> elsewhere = {};
   uint64_t rows = 0;
   std::string data_version;
 };

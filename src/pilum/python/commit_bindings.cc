@@ -61,7 +61,8 @@ nb::object CommitBatch(nb::handle table, const std::string& uri, nb::handle tran
 
 nb::dict Stage(nb::handle table, const std::string& uri, nb::handle schema, nb::handle batches, const nb::dict& options,
                const StoreOptions& storage) {
-  const WriteTableOptions how = ReadWriteOptions(options);
+  WriteTableOptions how = ReadWriteOptions(options);
+  how.base_storage = storage;
   const WritableTable base = table.is_none() ? WritableTable() : Writable(table);
   auto reader = ReaderFromPython(schema, batches);
   const StagedRows staged = RunChange([&](ReadContext& ctx) {

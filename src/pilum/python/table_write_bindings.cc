@@ -1,5 +1,6 @@
 // Changes of Lance tables, as functions of pilum._pilum over its Table. The Python classes over them are in pilum/write.py
 // and pilum/dataset_write.py.
+#include <arrow/python/common.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <nanobind/nanobind.h>
@@ -10,7 +11,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "pilum/change/bases.h"
 #include "pilum/change/delete_rows.h"
+#include "pilum/change/drop_table.h"
 #include "pilum/change/restore.h"
 #include "pilum/change/settings.h"
 #include "pilum/change/tags.h"
@@ -18,6 +21,7 @@
 #include "pilum/python/bindings.h"
 #include "pilum/python/convert.h"
 #include "pilum/python/table_writes.h"
+#include "pilum/python/transaction_convert.h"
 
 namespace nb = nanobind;
 
@@ -33,7 +37,8 @@ Result<bool> Done(const Status& st) { return st.ok() ? Result<bool>(true) : Resu
 
 std::pair<uint64_t, uint64_t> Write(nb::handle table, const std::string& uri, nb::handle schema, nb::handle batches,
                                     const nb::dict& options, const StoreOptions& storage) {
-  const WriteTableOptions how = ReadWriteOptions(options);
+  WriteTableOptions how = ReadWriteOptions(options);
+  how.base_storage = storage;
   const auto base = table.is_none() ? WritableTable() : Writable(table);
   auto reader = ReaderFromPython(schema, batches);
   const WrittenTable done = RunChange([&](ReadContext& ctx) {
@@ -82,6 +87,43 @@ void Tag(nb::handle table, const std::string& what, const std::string& name, con
   });
 }
 
+void Drop(const std::string& uri, const StoreOptions& storage) {
+  RunChange([&](ReadContext& ctx) { return Done(DropTable(uri, storage, ctx)); });
+}
+
+std::vector<BasePath> BasesFromPython(nb::handle bases) {
+  std::vector<BasePath> out;
+  for (nb::handle b : nb::iter(bases)) {
+    BasePath& base = out.emplace_back();
+    base.path = nb::cast<std::string>(b["path"]);
+    base.name = Option<std::string>(nb::cast<nb::dict>(b), "name", "");
+    base.is_dataset_root = Option(nb::cast<nb::dict>(b), "is_dataset_root", false);
+    base.id = Option<uint32_t>(nb::cast<nb::dict>(b), "id", 0);
+  }
+  return out;
+}
+
+uint64_t AddTableBases(nb::handle table, nb::handle bases, const nb::dict& options) {
+  const ChangeOptions how = ReadChangeOptions(options);
+  const WritableTable base = Writable(table);
+  const auto added = BasesFromPython(bases);
+  return RunChange([&](ReadContext& ctx) { return AddBases(base, added, how, ctx); }).version;
+}
+
+// `watch`: a function that outlives the write. Called with None, then the fragment.
+std::function<Status(const wire::DataFragment*)> Watch(nb::handle watch) {
+  return [watch](const wire::DataFragment* fragment) {
+    nb::gil_scoped_acquire locked;
+    try {
+      watch(fragment ? nb::object(FragmentToPython(*fragment)) : nb::object(nb::none()));
+    } catch (nb::python_error& raised) {
+      raised.restore();
+      return arrow::py::ConvertPyError();
+    }
+    return Status::OK();
+  };
+}
+
 }  // namespace
 
 ChangeOptions ReadChangeOptions(const nb::dict& options) {
@@ -90,6 +132,14 @@ ChangeOptions ReadChangeOptions(const nb::dict& options) {
   out.max_redo = Option<int>(options, "max_redo", out.max_redo);
   out.redo_seconds = Option(options, "redo_seconds", out.redo_seconds);
   out.sync = Option<bool>(options, "sync", out.sync);
+  return out;
+}
+
+BaseChoice ReadTargets(const nb::dict& options) {
+  BaseChoice out;
+  out.names = Option<std::vector<std::string>>(options, "target_bases", {});
+  out.all = Option(options, "target_all_bases", false);
+  out.own = Option(options, "target_own", false);
   return out;
 }
 
@@ -105,6 +155,9 @@ WriteTableOptions ReadWriteOptions(const nb::dict& options) {
   out.v1_names = Option(options, "v1_names", out.v1_names);
   out.stable_row_ids = Option(options, "stable_row_ids", out.stable_row_ids);
   out.config = Option<Texts>(options, "config", {});
+  out.targets = ReadTargets(options);
+  if (options.contains("initial_bases")) out.initial_bases = BasesFromPython(options["initial_bases"]);
+  if (options.contains("watch")) out.watch = Watch(options["watch"]);
   return out;
 }
 
@@ -117,6 +170,8 @@ void BindTableWrites(nb::module_& m) {
   m.def("table_restore", &Restore, nb::arg("table"), options);
   m.def("table_settings", &Change, nb::arg("table"), nb::arg("what"), nb::arg("fields"), nb::arg("entries"),
         nb::arg("replace"), options);
+  m.def("table_drop", &Drop, nb::arg("uri"), nb::arg("storage_options") = StoreOptions());
+  m.def("table_add_bases", &AddTableBases, nb::arg("table"), nb::arg("bases"), options);
   m.def("table_tag", &Tag, nb::arg("table"), nb::arg("what"), nb::arg("name"), nb::arg("metadata") = Texts());
 }
 

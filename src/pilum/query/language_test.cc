@@ -675,6 +675,15 @@ TEST(Functions, PartsOfNestedValues) {
   EXPECT_NE(BindError(b, deep + " = 1").find("deep"), std::string::npos);
 }
 
+TEST(Literals, TimesInDoubleQuotes) {
+  auto b = BatchOf({{"ts", Json(arrow::timestamp(arrow::TimeUnit::SECOND), "[0, 86400, null]")},
+                    {"date", Json(arrow::int8(), "[1, 2, 3]")}});
+  EXPECT_EQ(Truth(b, "ts = TIMESTAMP \"1970-01-02 00:00:00\""), "FT-");
+  EXPECT_EQ(Truth(b, "ts > date \"1970-01-01\""), "FT-");
+  EXPECT_EQ(Truth(b, "date = 2"), "FTF");
+  EXPECT_NE(BindError(b, "date \"x\" = 1"), "");
+}
+
 TEST(Functions, PiecesOfText) {
   auto b = BatchOf({{"s", Json(arrow::utf8(), R"(["ab", "äé日x", "", null])")},
                     {"v", Json(arrow::utf8_view(), R"(["ab", "äé日x", "", null])")},

@@ -306,7 +306,10 @@ Result<ExprPtr> Parser::ParseNamed() {
       return e;
     }
     for (const char* word : {"DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL"}) {
-      if (!t.IsWord(word) || after.kind != Token::Kind::kText) continue;
+      // TIMESTAMP "2021-01-02", as pylance lets it be written; "x" is a name else.
+      const bool digit = after.kind == Token::Kind::kQuotedName && !after.text.empty() && after.text[0] >= '0' &&
+                         after.text[0] <= '9' && !t.IsWord("INTERVAL");
+      if (!t.IsWord(word) || (after.kind != Token::Kind::kText && !digit)) continue;
       auto e = Make(Expr::Kind::kTyped, t.pos);
       e->name = t.IsWord("TIMESTAMPTZ") ? "TIMESTAMP" : word;
       Next();

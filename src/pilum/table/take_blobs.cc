@@ -100,10 +100,14 @@ class Places {
       }
       PILUM_ASSIGN_OR_RETURN(const Opened* opened, At(at->second));
       if (!opened->live.Contains(row)) {
-        const bool deleted = row < opened->fragment->num_rows();
-        return UsageError("{}: row address {}: {}", Where(), address,
-                          deleted ? "that row is deleted"
-                                  : fmt::format("fragment {} has {} rows", at->first, opened->fragment->num_rows()));
+        if (row < opened->fragment->num_rows()) {
+          return Unsupported(
+              "{}: row address {}: that row is deleted. A take operation that includes row addresses "
+              "must not target deleted rows",
+              Where(), address);
+        }
+        return UsageError("{}: row address {}: fragment {} has {} rows", Where(), address, at->first,
+                          opened->fragment->num_rows());
       }
       out.push_back({at->second, row});
     }

@@ -65,6 +65,9 @@ _LATER = {
     "json_to_schema": "schema",
     "schema_to_json": "schema",
     "AutoCleanupConfig": "upkeep",
+    "BlobColumn": "blob",
+    "BlobFile": "blob",
+    "Session": "session",
     "CleanupExplanation": "upkeep",
     "CleanupStats": "upkeep",
 }

@@ -4,7 +4,7 @@ A blob lies beside its column: scans give a description of where, and its bytes 
 """
 
 import io
-from typing import List, Optional, Sequence, Tuple
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 import pyarrow as pa
 
@@ -42,6 +42,21 @@ try:
     pa.register_extension_type(BlobType())
 except pa.ArrowKeyError:
     pass  # pylance was here before
+
+
+class BlobColumn:
+    """A binary column in memory, as one file a row; None for NULL."""
+
+    def __init__(self, blob_column) -> None:
+        if not isinstance(blob_column, (pa.Array, pa.ChunkedArray)):
+            raise ValueError(f"Expected a pyarrow.Array or pyarrow.ChunkedArray, got {type(blob_column)}")
+        if not (pa.types.is_binary(blob_column.type) or pa.types.is_large_binary(blob_column.type)):
+            raise ValueError(f"Expected a binary array, got {blob_column.type}")
+        self.blob_column = blob_column
+
+    def __iter__(self) -> Iterator[Optional[io.BytesIO]]:
+        values = (value.as_py() for value in self.blob_column)
+        return (None if value is None else io.BytesIO(value) for value in values)
 
 
 class BlobFile(io.BufferedIOBase):
@@ -186,4 +201,4 @@ class BlobReads:
         return out
 
 
-__all__ = ["BlobFile", "BlobType"]
+__all__ = ["BlobColumn", "BlobFile", "BlobType"]

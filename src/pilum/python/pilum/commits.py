@@ -12,7 +12,7 @@ from .file import _storage
 from .fragment_metadata import FragmentMetadata, from_native
 from .operations import LanceOperation, Transaction, from_wire, is_known, to_wire
 from .store import _params
-from .write import as_reader, locked, properties, refuse_unknown, staging_options
+from .write import as_reader, locked, properties, refuse_unknown, staging_options, watching
 
 _DETACHED = 1 << 63
 
@@ -107,7 +107,7 @@ class Commits:
         if not is_known(transaction.operation):
             raise ValueError(f"Unsupported operation: {transaction.kind}")
         options = _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files)
-        with locked(commit_lock, base, path, storage):
+        with locked(commit_lock or getattr(base, "_commit_lock", None), base, path, storage):
             version = _pilum.table_commit(table, path, to_wire(transaction), options, _storage(path, storage))
         return _opened(base, path, version, storage)
 
@@ -130,7 +130,7 @@ class Commits:
         base, table, path, storage = _target(dest, storage_options)
         options = _options(enable_v2_manifest_paths, detached, max_retries, None, sync, check_files)
         native = [to_wire(t) for t in transactions]
-        with locked(commit_lock, base, path, storage):
+        with locked(commit_lock or getattr(base, "_commit_lock", None), base, path, storage):
             version, merged = _pilum.table_commit_batch(table, path, native, options, _storage(path, storage))
         dataset = _opened(base, path, version, storage)
         made = dataset.read_transaction(version)
@@ -166,32 +166,25 @@ def write_fragments(
     mode: str = "append",
     storage_options: Optional[Dict[str, str]] = None,
     progress=None,
+    _fragment_id: int = 0,
     **how,
 ) -> Union[List[FragmentMetadata], Transaction]:
     """Writes rows into data files, and commits nothing: gives their fragments, or with ``return_transaction`` the transaction that
-    would. They are on disk when it returns. ``how``: as of :func:`pilum.write_dataset`.
+    would. They are on disk when it returns. ``progress`` and ``how``: as of :func:`pilum.write_dataset`.
 
     ``mode`` "append" holds them against the table's schema, and numbers fields as the table does; "create" and "overwrite" number
     them anew."""
     base, table, path, storage = _target(dataset_uri, storage_options)
-    options = staging_options(mode, how)
+    options = {**staging_options(mode, how), **watching(progress, _fragment_id)}
     reader_schema, batches = as_reader(data, schema)
     staged = from_wire(_pilum.table_stage(table, path, reader_schema, batches, options, _storage(path, storage)))
-    if progress is not None:
-        _tell(progress, staged.operation.fragments)
     return staged if return_transaction else staged.operation.fragments
-
-
-def _tell(progress, fragments: List[FragmentMetadata]) -> None:
-    for fragment in fragments:
-        progress.begin(fragment)
-        progress.complete(fragment)
 
 
 def create_fragment(dataset_uri, data, fragment_id: Optional[int] = None, schema=None, **how) -> FragmentMetadata:
     """All rows as one fragment."""
     how = {**how, "max_rows_per_file": 2**62, "max_bytes_per_file": 2**62}
-    fragments = write_fragments(data, dataset_uri, schema, **how)
+    fragments = write_fragments(data, dataset_uri, schema, _fragment_id=fragment_id or 0, **how)
     if not fragments:
         raise UsageError("there are no rows, and so no fragment")
     fragments[0].id = fragment_id or 0

@@ -1,9 +1,11 @@
 """Tables from versions of tables, by pylance's names: branches, which live inside the table, and clones, which stand elsewhere."""
 
 import os
+import shutil
 from typing import Dict, Optional
 
 from . import _pilum
+from .errors import NotFound
 from .file import _storage
 
 
@@ -43,6 +45,22 @@ class Clones:
         storage = self._storage_options if storage_options is None else storage_options
         _pilum.table_clone(self._at(reference), target, shallow, _storage(target, storage), sync)
         return LanceDataset(target, storage_options=storage, **how)
+
+    @staticmethod
+    def drop(base_uri, storage_options: Optional[Dict[str, str]] = None, ignore_not_found: Optional[bool] = None) -> None:
+        """Removes the table at ``base_uri``: every version, tag and branch, and whatever else lies in the folder. ``NotFound``, or with
+        ``ignore_not_found`` nothing, where there is nothing; ``UsageError``, and nothing is removed, where no table opens."""
+        from .table import _absolute
+
+        uri = _absolute(base_uri)
+        try:
+            _pilum.table_drop(uri, _storage(uri, storage_options))
+        except NotFound:
+            if not ignore_not_found:
+                raise
+        else:
+            if "://" not in uri:
+                shutil.rmtree(uri, ignore_errors=True)  # the empty folders
 
     def guard_detached(self, *, sync: bool = True) -> None:
         """For tables with detached versions, where pylance or LanceDB clean up: makes the branch ``detached-guard``, which nobody can

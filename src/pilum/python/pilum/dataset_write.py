@@ -44,6 +44,16 @@ class Writes:
 
         self._move(write_dataset(data, self, mode=mode, **how).version)
 
+    def add_bases(self, new_bases, transaction_properties: Optional[Dict[str, str]] = None):
+        """Registers folders elsewhere, :class:`pilum.DatasetBasePath`, for ``target_bases`` of later writes; gives the dataset.
+        ``UsageError`` where a name or a path is one already."""
+        from .write import _base, properties
+
+        if new_bases:
+            options = {"properties": properties(None, transaction_properties)}
+            self._move(_pilum.table_add_bases(self._table, [_base(base) for base in new_bases], options))
+        return self
+
     def restore(self) -> None:
         """Makes this version the newest again: a new version with its rows, schema and settings."""
         self._move(_pilum.table_restore(self._table))
@@ -81,16 +91,25 @@ class Writes:
         self.update_field_metadata({field_name: new_metadata}, replace=True)
 
 
+def _on(reference, branch: Optional[str]):
+    if branch is None:
+        return reference
+    if reference is not None and (isinstance(reference, bool) or not isinstance(reference, int)):
+        raise TypeError(f"with a branch, the version is a number or None, not {reference!r}")
+    return branch, reference
+
+
 class TagWrites:
     """Mixed into Tags, which holds the dataset as ``_dataset``."""
 
-    def create(self, tag: str, reference=None) -> None:
-        """Names a version: a number, another tag, ``(branch, number or None)``; this one when left out."""
-        _pilum.table_tag(self._dataset._at(reference), "create", tag)
+    def create(self, tag: str, reference=None, branch: Optional[str] = None) -> None:
+        """Names a version: a number, another tag, ``(branch, number or None)``; this one when left out. ``create(tag, 3, "branch")``
+        is the older form of ``create(tag, ("branch", 3))``."""
+        _pilum.table_tag(self._dataset._at(_on(reference, branch)), "create", tag)
 
-    def update(self, tag: str, reference=None) -> None:
+    def update(self, tag: str, reference=None, branch: Optional[str] = None) -> None:
         """The tag names another version now."""
-        _pilum.table_tag(self._dataset._at(reference), "update", tag)
+        _pilum.table_tag(self._dataset._at(_on(reference, branch)), "update", tag)
 
     def delete(self, tag: str) -> None:
         _pilum.table_tag(self._dataset._table, "delete", tag)

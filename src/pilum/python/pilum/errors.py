@@ -55,9 +55,13 @@ class MemoryLimitError(Error, MemoryError):
 class ConflictError(Error, OSError):
     """What somebody else committed to the table meanwhile leaves no sense in this change; nothing was committed."""
 
+    retryable = False
+
 
 class RetryableConflictError(ConflictError):
     """Somebody else committed first; nothing was committed. The same call on the newest version may succeed."""
+
+    retryable = True
 
 
 __all__ = [

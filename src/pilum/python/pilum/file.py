@@ -334,7 +334,8 @@ class LanceFileWriter:
         if self.closed:
             raise UsageError(f"{self._path}: the writer is closed")
         if self._writer is None:
-            raise UsageError(f"{self._path}: the schema is not known yet; give it to the writer, or write a batch first")
+            words = "Schema is unknown and file cannot be created: give it to the writer, or write a batch first"
+            raise UsageError(f"{self._path}: {words}")
         return self._writer
 
     def write_batch(self, batch: Union[pa.RecordBatch, pa.Table]) -> None:
@@ -381,12 +382,36 @@ class LanceFileWriter:
             self.abort()
 
 
+class LanceFileSession:
+    """Files below one folder or bucket, with the same options."""
+
+    def __init__(
+        self,
+        base_path: Union[str, "os.PathLike[str]"],
+        storage_options: Optional[Dict[str, str]] = None,
+        namespace_client=None,
+        table_id: Optional[List[str]] = None,
+    ):
+        self._base, self._options = _local(base_path, namespace_client, table_id).rstrip("/"), storage_options
+
+    def _path(self, path: str) -> str:
+        return f"{self._base}/{os.fspath(path).lstrip('/')}"
+
+    def open_reader(self, path: str, columns: Optional[List[str]] = None) -> LanceFileReader:
+        return LanceFileReader(self._path(path), storage_options=self._options, columns=columns)
+
+    def open_writer(self, path: str, *, schema: Optional[pa.Schema] = None, **how) -> LanceFileWriter:
+        """``how``: arguments of :class:`LanceFileWriter`."""
+        return LanceFileWriter(self._path(path), schema, storage_options=self._options, **how)
+
+
 __all__ = [
     "LanceBufferDescriptor",
     "LanceColumnMetadata",
     "LanceColumnStatistics",
     "LanceFileMetadata",
     "LanceFileReader",
+    "LanceFileSession",
     "LanceFileStatistics",
     "LanceFileWriter",
     "LancePageMetadata",

@@ -20,7 +20,7 @@ class _Path(str):
         return str(self)
 
     def __reduce__(self):
-        return str, (str(self),)
+        return _Path, (str(self),)
 
 
 def _deprecated(words: str) -> None:

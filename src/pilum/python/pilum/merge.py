@@ -4,6 +4,7 @@
     {'num_inserted_rows': 3, 'num_updated_rows': 7, 'num_deleted_rows': 0}
 """
 
+import time
 from datetime import timedelta
 from typing import Any, Dict, Iterable, List, Optional, Union
 
@@ -11,8 +12,9 @@ import pyarrow as pa
 
 from . import _pilum
 from .errors import UnsupportedError
+from .locks import held
 from .store import _params
-from .write import data_version
+from .write import data_version, places
 
 _COUNTS = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
 _KEY, _KEY_PLACE = b"lance-schema:unenforced-primary-key", b"lance-schema:unenforced-primary-key:position"
@@ -84,21 +86,79 @@ class MergeInsertBuilder:
         return self
 
     def target_bases(self, bases: List[str]) -> "MergeInsertBuilder":
-        raise UnsupportedError("target_bases is not supported by Pilum yet; new files lie in the table's own folder")
+        """New data files go to these base paths of the table, by name or path, one to each in turn."""
+        return self._set(**places(target_bases=bases))
 
     def target_all_bases(self, include_primary: bool = True) -> "MergeInsertBuilder":
-        raise UnsupportedError("target_all_bases is not supported by Pilum yet; new files lie in the table's own folder")
+        """They go to all base paths in turn, and to the table's own folder unless ``include_primary`` is False."""
+        return self._set(**places(target_all_bases=include_primary))
 
     def explain_plan(self, schema: Optional[pa.Schema] = None, verbose: bool = False) -> str:
-        raise UnsupportedError("Pilum makes no plan of a merge: the key columns of the table are read and looked up among the keys of the rows")
+        """What would be done with rows of ``schema`` (the table's), in pylance's words, then step by step as Pilum does it."""
+        return f"{self._summary()}\n" + "".join(f"  {step}\n" for step in self._steps(self._names(schema)))
 
-    analyze_plan = explain_plan
+    def analyze_plan(self, data_obj, *, schema: Optional[pa.Schema] = None) -> str:
+        """The same after it was done with these rows, with counts, times and bytes. Files are written, and no version is made:
+        what was written is for clean-up to take."""
+        from .operations import from_wire
+        from .write import as_reader
+
+        before, begun = self._dataset.io_stats_snapshot(), time.perf_counter()
+        rows_schema, batches = as_reader(data_obj, schema)
+        staged, *counts = self._stage(_pilum.table_stage_merge, rows_schema, batches, True)
+        elapsed, after = time.perf_counter() - begun, self._dataset.io_stats_snapshot()
+        made = from_wire(staged).operation
+        old = {file.path for fragment in self._dataset._metadata() for file in fragment.files}
+        fragments = [*getattr(made, "new_fragments", []), *getattr(made, "updated_fragments", []), *getattr(made, "fragments", [])]
+        files = [file for fragment in fragments for file in fragment.files if file.path not in old]
+        metrics = {
+            "bytes_written": sum(file.file_size_bytes or 0 for file in files), "num_files_written": len(files),
+            **dict(zip(_COUNTS, counts)), "bytes_read": after.read_bytes - before.read_bytes,
+            "requests": after.read_iops - before.read_iops,
+        }  # fmt: skip
+        told = ", ".join(f"{name}={n}" for name, n in metrics.items())
+        steps = "".join(f"  {step}\n" for step in self._steps(rows_schema.names))
+        return f"{self._summary()}, elapsed={elapsed * 1000:.3f}ms, metrics=[{told}]\n{steps}"
+
+    def _names(self, schema: Optional[pa.Schema]) -> List[str]:
+        return list((schema or self._dataset.schema).names)
+
+    def _summary(self) -> str:
+        given = self._options
+        matched = {None: "DoNothing", "update": "UpdateAll", "delete": "Delete", "fail": "Fail"}[given.get("matched")]
+        if given.get("update_if"):
+            matched = f"UpdateIf({given['update_if']})"
+        others = "Keep" if not given.get("delete_others") else f"DeleteIf({given['delete_if']})" if given.get("delete_if") else "Delete"
+        insert = "InsertAll" if given.get("insert") else "DoNothing"
+        keys = ", ".join(given["on"]) or "the declared primary key"
+        return f"MergeInsert: on=[{keys}], when_matched={matched}, when_not_matched={insert}, when_not_matched_by_source={others}"
+
+    def _steps(self, names: List[str]) -> List[str]:
+        given, table = self._options, self._dataset.schema.names
+        steps = ["the new rows are read once; their keys are held, the rows in memory or, where they are many, in data files"]
+        read = f"the key columns of {len(self._dataset.fragment_ids())} fragments are read and looked up among the keys of the new rows"
+        steps.append(read)
+        if given.get("update_if"):
+            steps.append("the columns of the condition are read of the rows that match")
+        if given.get("matched") == "update":
+            lacking = [name for name in table if name not in names]
+            if lacking:
+                steps.append(f"the columns that the new rows lack are read of the rows that match: {', '.join(lacking)}")
+            steps.append("rows that match are deleted where they are, and written to new fragments with their new values")
+        if given.get("matched") == "delete":
+            steps.append("rows that match are deleted where they are")
+        if given.get("insert"):
+            steps.append("rows that match none are written to new fragments")
+        if given.get("delete_others"):
+            steps.append("rows of the table that match none of the new ones are deleted where they are")
+        return [*steps, "one version is committed; where others were first it is done again on theirs"]
 
     def execute(self, data_obj, *, schema: Optional[pa.Schema] = None, sync: bool = True) -> Dict[str, int]:
         """Does it with rows of any kind that :func:`pilum.write_dataset` takes; a stream is read once. The dataset becomes the
         new version. Two merges that insert the same new key at once never both do: the second does with it what it does with
         rows that match."""
-        version, *counts = self._run(_pilum.table_merge, data_obj, schema, sync)
+        with held(self._dataset):
+            version, *counts = self._run(_pilum.table_merge, data_obj, schema, sync)
         self._dataset._move(version)
         return dict(zip(_COUNTS, counts))
 
@@ -113,7 +173,9 @@ class MergeInsertBuilder:
     def _run(self, native, data_obj, schema, sync: bool):
         from .write import as_reader  # which needs LanceDataset
 
-        rows_schema, batches = as_reader(data_obj, schema)
+        return self._stage(native, *as_reader(data_obj, schema), sync)
+
+    def _stage(self, native, rows_schema, batches, sync: bool):
         options = {**self._options, "sync": sync, "rows_in_memory": isinstance(batches, pa.Table)}
         return native(self._dataset._table, rows_schema, batches, options, _params(self._params))
 

@@ -5,6 +5,7 @@
 """
 
 import uuid as uuids
+import warnings
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
@@ -108,6 +109,9 @@ class LanceOperation:
         preserves_nullability: bool = False
 
         def __post_init__(self):
+            if isinstance(self.schema, pa.Schema):
+                words = "a pyarrow schema does not say the ids of fields: give LanceOperation.Merge a LanceSchema"
+                warnings.warn(words, DeprecationWarning, stacklevel=3)
             _check_fragments(self.fragments)
 
     @dataclass

@@ -2,6 +2,7 @@
 
 import math
 import random
+import warnings
 from typing import Any, Iterator, List, Optional, Union
 
 import pyarrow as pa
@@ -191,7 +192,45 @@ class ShardedFixedBatchSampler(ShardedBatchSampler):
         yield from self._shuffled([list(self._rows[i : i + self._batch_size]) for i in starts])
 
 
+class ShardedBatchIterator:
+    """The older way: batches of every ``world_size``-th fragment, or, with ``granularity`` "batch", every so many-th batch. pylance
+    warns that it is deprecated in favour of the samplers; so does this."""
+
+    def __init__(
+        self,
+        data,
+        rank: int,
+        world_size: int,
+        *,
+        columns: Columns = None,
+        batch_size: int = 10240,
+        granularity: str = "fragment",
+        batch_readahead: int = 8,
+        with_row_id: bool = False,
+    ):
+        from .table import LanceDataset
+
+        warnings.warn("ShardedBatchIterator is deprecated, use a Sampler instead", stacklevel=2)
+        if granularity not in ("fragment", "batch"):
+            raise ValueError(f"granularity is 'fragment' or 'batch', not {granularity!r}")
+        if granularity == "batch" and with_row_id:
+            raise NotImplementedError("with_row_id is not supported for batch sharding yet")
+        self._dataset = data if isinstance(data, Rows) else LanceDataset(data)
+        kind = ShardedFragmentSampler if granularity == "fragment" else ShardedBatchSampler
+        self._sampler = kind(rank, world_size)
+        self._how = {"columns": columns, "batch_size": batch_size, "with_row_id": with_row_id}
+
+    @staticmethod
+    def from_torch(data, **how) -> "ShardedBatchIterator":
+        import torch
+
+        return ShardedBatchIterator(data, torch.distributed.get_rank(), torch.distributed.get_world_size(), **how)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self._sampler(self._dataset, **self._how))
+
+
 __all__ = [
-    "FragmentSampler", "FullScanSampler", "Sampler", "ShardedBatchSampler", "ShardedFixedBatchSampler",
+    "FragmentSampler", "FullScanSampler", "Sampler", "ShardedBatchIterator", "ShardedBatchSampler", "ShardedFixedBatchSampler",
     "ShardedFragmentSampler", "maybe_sample",
 ]  # fmt: skip

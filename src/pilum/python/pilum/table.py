@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from . import _pilum
 from .batch import Batches
 from .blob import BlobReads
+from .commit import CommitLock
 from .commits import Commits
 from .dataset_clone import Clones
 from .dataset_columns import ColumnWrites
@@ -26,12 +27,14 @@ from .fragment import LanceFragment
 from .fragment_metadata import DataFile, FragmentMetadata, from_native
 from .indices import IndexLists
 from .memory import own_uri, shown
+from .locks import under_lock
 from .merge import Merges
 from .operations import Transaction, from_wire
 from .optimize import Optimizes
 from .rows import Rows
 from .scanner import Columns, Filter, refuse
 from .schema import LanceSchema
+from .session import Session
 from .statements import DatasetDelta, SqlQueryBuilder
 from .update import Updates
 from .upkeep import Upkeep
@@ -43,7 +46,7 @@ Version = Union[None, int, str, Tuple[Optional[str], Union[None, int, str]]]
 
 _OPEN_TUNING = {
     "block_size", "index_cache_size", "metadata_cache_size", "index_cache_size_bytes", "metadata_cache_size_bytes",
-    "session", "commit_lock", "read_params", "allow_unstable",
+    "read_params", "allow_unstable",
 }  # fmt: skip
 
 
@@ -70,6 +73,11 @@ class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkee
     verify:
         Hold what is read against the checksums of data files that have them, as in :class:`pilum.file.LanceFileReader`.
 
+    commit_lock:
+        What changes this dataset happens in the context that this gives, for the number that the version will have.
+    session:
+        Accepted: an open dataset keeps its own files open.
+
     Raises ``NotFound`` (there is no such table, version or tag), ``CorruptError`` or ``UnsupportedError``; where the newest
     version cannot be opened, the message says which older one can. Pickled, it opens the same version again.
     """
@@ -83,9 +91,12 @@ class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkee
         storage_options: Optional[Dict[str, str]] = None,
         default_scan_options: Optional[Dict[str, Any]] = None,
         verify: Union[bool, str] = True,
+        commit_lock: Optional[CommitLock] = None,
+        session: Optional[Session] = None,
         **others,
     ):
         refuse(others, _OPEN_TUNING)
+        self._commit_lock, self._session = commit_lock, session
         self._uri = _absolute(uri)
         self._storage_options = storage_options
         self._default_scan_options = default_scan_options
@@ -165,6 +176,16 @@ class LanceDataset(Commits, Clones, Writes, ColumnWrites, Updates, Merges, Upkee
 
     def config(self) -> Dict[str, str]:
         return self._table.manifest()["config"]
+
+    def session(self) -> Session:
+        if self._session is None:
+            self._session = Session()
+        return self._session
+
+    @property
+    def _ds(self) -> "LanceDataset":
+        """pylance's inner object, which some of its users ask directly."""
+        return self
 
     def base_paths(self) -> Dict[int, DatasetBasePath]:
         """Where files of this version may lie beside the table's own folder, by the id that files name."""
@@ -348,7 +369,7 @@ def _reopen(uri: str, version: Version, how: Dict[str, Any], only) -> LanceDatas
     return out
 
 
-refuse_writes(
-    LanceDataset, "add_bases", "create_index",
-    "create_scalar_index", "drop_index",
+under_lock(
+    LanceDataset, "delete", "update", "restore", "_settings", "add_columns", "drop_columns", "alter_columns", "merge", "add_bases",
 )  # fmt: skip
+refuse_writes(LanceDataset, "create_index", "create_scalar_index", "drop_index")

@@ -6,13 +6,13 @@ A call that returns was committed, and is on disk: data files, transaction, mani
 leaves that to the system).
 """
 
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Dict, Iterable, Optional
 
 import pyarrow as pa
 
 from . import _pilum
-from .errors import NotFound, UnsupportedError
+from .errors import ConflictError, NotFound, UnsupportedError
 from .file import _storage
 
 _MODES = ("create", "append", "overwrite")
@@ -22,6 +22,7 @@ LANCE_COMMIT_MESSAGE_KEY = _MESSAGE = "__lance_commit_message"
 # Settings of pylance's that change how, never what.
 _TUNING = {"max_rows_per_group", "data_cache_bytes", "session", "blob_pack_file_size_threshold"}
 _DEFAULTS = {"external_blob_mode": "reference", "allow_external_blob_outside_bases": False}
+_PLACES = ("initial_bases", "target_bases", "target_all_bases")
 
 
 def _refuse(given: Dict[str, Any]) -> None:
@@ -39,10 +40,23 @@ def locked(commit_lock, dataset, path: str, storage_options):
     from .dataset import LanceDataset
 
     try:
-        dataset = dataset or LanceDataset(path, storage_options=storage_options)
-        return commit_lock(dataset.latest_version + 1)
+        at = LanceDataset(path, storage_options=storage_options) if dataset is None else dataset
+        number = at.latest_version + 1
     except NotFound:
-        return commit_lock(1)
+        number = 1
+    return _entered(commit_lock, number)
+
+
+@contextmanager
+def _entered(commit_lock, number: int):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(commit_lock(number))
+        except ConflictError as first:
+            if str(first):
+                raise
+            raise type(first)(f"CommitConflictError: the commit lock did not give version {number}") from first
+        yield
 
 
 def refuse_unknown(given: Dict[str, Any], tuning) -> None:
@@ -94,11 +108,57 @@ def as_reader(data, schema: Optional[pa.Schema] = None):
     if isinstance(data, Iterable):
         if schema is None:
             raise ValueError("Must provide schema to write dataset from RecordBatch iterable")
-        return schema, iter(data)
+        return schema, (_cast(batch, schema) for batch in data)
     raise TypeError(
         f"Unknown data type {type(data)}. Please check that it is a pyarrow Table, RecordBatch, RecordBatchReader or "
         "dataset, a pandas DataFrame, or has __arrow_c_stream__"
     )
+
+
+def _cast(batch, schema: pa.Schema):
+    """A batch of an iterator whose schema was given, as that: columns by name, cast where nothing is lost."""
+    if not isinstance(batch, pa.RecordBatch) or batch.schema.equals(schema):
+        return batch
+    if set(batch.schema.names) != set(schema.names) or len(batch.schema.names) != len(schema.names):
+        return batch  # the write says what does not fit
+    if all(batch.schema.field(f.name).type.equals(f.type) for f in schema):
+        return batch
+    return batch.select(schema.names).cast(schema)
+
+
+def _base(base) -> Dict[str, Any]:
+    from .table import _absolute
+
+    return {"path": _absolute(base.path), "name": base.name, "is_dataset_root": bool(base.is_dataset_root), "id": base.id}
+
+
+def places(initial_bases=None, target_bases=None, target_all_bases=None) -> Dict[str, Any]:
+    """Options that say where data files go."""
+    out: Dict[str, Any] = {}
+    if initial_bases:
+        out["initial_bases"] = [_base(base) for base in initial_bases]
+    if target_bases:
+        out["target_bases"] = [str(name) for name in target_bases]
+    if target_all_bases is not None:
+        out.update(target_all_bases=True, target_own=bool(target_all_bases))
+    return out
+
+
+def watching(progress, fragment_id: int = 0) -> Dict[str, Any]:
+    """Options that tell ``progress``, a :class:`pilum.progress.FragmentWriteProgress`."""
+    if progress is None:
+        return {}
+    from .fragment_metadata import FragmentMetadata, from_native
+
+    def watch(fragment) -> None:
+        if fragment is None:
+            progress.begin(FragmentMetadata(fragment_id, [], None))
+        else:
+            whole = from_native(fragment)
+            whole.id = fragment_id
+            progress.complete(whole)
+
+    return {"watch": watch}
 
 
 def _config(options) -> Dict[str, str]:
@@ -139,10 +199,11 @@ def staging_options(mode: str, how: Dict[str, Any]) -> Dict[str, Any]:
     how = dict(how)
     if how.get("use_legacy_format") is not None:
         how["data_storage_version"] = "legacy" if how["use_legacy_format"] else "stable"
-    refuse_unknown(how, {*names, "use_legacy_format", "enable_stable_row_ids"})
+    refuse_unknown(how, {*names, *_PLACES, "use_legacy_format", "enable_stable_row_ids"})
     if mode not in _MODES:
         raise ValueError(f"Invalid mode {mode}")
-    return _native_options(mode, **{name: how[name] for name in names if name in how})
+    named = {name: how[name] for name in names if name in how}
+    return {**_native_options(mode, **named), **places(**{name: how.get(name) for name in _PLACES})}
 
 
 def write_dataset(
@@ -164,6 +225,10 @@ def write_dataset(
     transaction_properties: Optional[Dict[str, str]] = None,
     sync: bool = True,
     commit_lock=None,
+    progress=None,
+    initial_bases=None,
+    target_bases=None,
+    target_all_bases: Optional[bool] = None,
     **others,
 ):
     """Writes rows and gives the new version, as a :class:`pilum.LanceDataset`.
@@ -187,6 +252,13 @@ def write_dataset(
         Kept with what made the version: ``read_transaction``.
     commit_lock:
         A function that is given the number that the version will have and gives a context manager: the write happens in it.
+    progress:
+        A :class:`pilum.progress.FragmentWriteProgress`, told as each fragment's file is begun and whole.
+    initial_bases:
+        Of a new table: a list of :class:`pilum.DatasetBasePath`, folders elsewhere that data files may lie in.
+    target_bases, target_all_bases:
+        Which of them, by name or path, the new data files go to, one to each in turn; or to all, True: and to the table's own
+        folder, False: without it. The table's own folder when left out. Deletions and manifests stay with the table.
     sync:
         On disk before the call returns. Without it a power cut may take what was acknowledged.
 
@@ -207,6 +279,7 @@ def write_dataset(
     table = None
     if isinstance(uri, LanceDataset):
         base, table = uri, uri._table
+        commit_lock = commit_lock or base._commit_lock
         path, storage_options = base._uri, storage_options
     elif is_memory(uri):
         path, place = place_for(uri, mode)  # held to the end of the call
@@ -217,6 +290,7 @@ def write_dataset(
         enable_stable_row_ids, auto_cleanup_options, properties(commit_message, transaction_properties), sync,
     )  # fmt: skip
     reader_schema, batches = as_reader(data_obj, schema)
+    options.update(places(initial_bases, target_bases, target_all_bases), **watching(progress))
     with locked(commit_lock, base if table is not None else None, path, storage_options):
         version, _ = _pilum.table_write(
             table, path, reader_schema, batches, options, _storage(path, storage_options)
