@@ -233,6 +233,8 @@ TEST_F(S3Store, UploadsThatNobodyEndedAreFoundAndTakenBack) {
     const auto left = store_->ListUnfinished("b").ValueOrDie();
     ASSERT_EQ(left.size(), 1u);
     EXPECT_EQ(left[0].path.substr(0, 4), "big?");
+    EXPECT_GT(left[0].modified, StoreTime{});
+    EXPECT_EQ(left[0].written, left[0].modified) << "clean-up of tables goes by this one";
     ASSERT_TRUE(store_->RemoveUnfinished(left[0]).ok());
     ASSERT_TRUE(store_->RemoveUnfinished(left[0]).ok());
     const Status closed = sink->Close();

@@ -76,7 +76,7 @@ class Store : public ObjectStore {
     PILUM_ASSIGN_OR_RETURN(auto uploads, ListUploads(*client_, prefix_ + prefix, ctx));
     std::vector<ObjectInfo> out;
     for (const Unfinished& u : uploads) {
-      out.push_back({u.key.substr(prefix_.size()) + std::string(kUploadMark) + u.id, 0, u.begun});
+      out.push_back({u.key.substr(prefix_.size()) + std::string(kUploadMark) + u.id, 0, u.begun, u.begun});
     }
     return out;
   }
