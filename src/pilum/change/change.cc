@@ -38,7 +38,8 @@ void SetStaged(const ChangeOptions& options, uint64_t read_version, wire::Transa
 }
 
 bool MadeNoVersion(const Status& status) {
-  return KindOf(status) == ErrorKind::kRetry || KindOf(status) == ErrorKind::kConflict;
+  const ErrorKind kind = KindOf(status);
+  return kind == ErrorKind::kRetry || kind == ErrorKind::kConflict || kind == ErrorKind::kUsage;
 }
 
 Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transaction, std::vector<std::string> written,
@@ -51,13 +52,13 @@ Result<Committed> CommitChange(const ChangeBase& base, wire::Transaction transac
   committer.AddWritten(std::move(written));
   if (taken) committer.SetTaken(std::move(*taken));
   if (check) committer.SetCheck(std::move(check));
-  return CommitAndClean(&committer, std::move(transaction), base.writable(), ctx);
+  return CommitAndClean(&committer, std::move(transaction), base.writable(), options.clean_up, ctx);
 }
 
 Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction, const WritableTable& table,
-                                 ReadContext& ctx) {
+                                 bool clean_up, ReadContext& ctx) {
   auto committed = committer->Commit(std::move(transaction), ctx);
-  if (committed.ok()) CleanUpAfter(table, *committed, ctx);
+  if (committed.ok() && clean_up) CleanUpAfter(table, *committed, ctx);
   return committed;
 }
 

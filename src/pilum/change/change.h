@@ -29,6 +29,7 @@ struct ChangeOptions {
   int max_redo = 10;
   double redo_seconds = 30;  // and not begun again after so long
   bool sync = true;          // durable before it is acknowledged
+  bool clean_up = true;      // after the commit, as the table's config asks for
 };
 
 // A table as a change begins: one version, and where the next one goes.
@@ -53,10 +54,10 @@ void SetStaged(const ChangeOptions& options, uint64_t read_version, wire::Transa
 // Of a commit that failed: no version has anything of it, so that its files may go. Else it may have happened all the same.
 bool MadeNoVersion(const Status& status);
 
-// The last step of every change: the commit, and then the clean-up that the table's config may ask for. `table`: as the
-// change began; without a Table where there is none yet.
+// The last step of every change: the commit, and then, unless `clean_up` is false, the clean-up that the table's config
+// may ask for. `table`: as the change began; without a Table where there is none yet.
 Result<Committed> CommitAndClean(Committer* committer, wire::Transaction transaction, const WritableTable& table,
-                                 ReadContext& ctx);
+                                 bool clean_up, ReadContext& ctx);
 
 // `change` on `table`, then, as long as it gives kRetry, on the newest version of the same branch.
 Result<Committed> Redo(WritableTable table, const ChangeOptions& options, ReadContext& ctx,

@@ -118,9 +118,8 @@ class Compaction {
     }
     const ErrorKind kind = KindOf(done.status());
     const bool tried_again = results.size() > 1 && kind == ErrorKind::kRetry;
-    const bool left_nothing = kind == ErrorKind::kRetry || kind == ErrorKind::kConflict || kind == ErrorKind::kUsage;
     for (const RewriteResult& r : results) {
-      if (left_nothing && !tried_again) RemoveFiles(base, r);
+      if (MadeNoVersion(done.status()) && !tried_again) RemoveFiles(base, r);
     }
     if (kind != ErrorKind::kRetry) return done.status();
     conflict_ = done.status();

@@ -20,9 +20,7 @@ Result<DeletedRows> DeleteRows(WritableTable table, const std::string& predicate
     for (const uint64_t id : taken.gone) op->add_deleted_fragment_ids(id);
     op->set_predicate(predicate);
     auto committed = CommitChange(base, std::move(t), taken.written, std::move(rows), options, ctx);
-    if (!committed.ok() && KindOf(committed.status()) == ErrorKind::kRetry) {
-      RemoveWritten(base.store.get(), taken.written);
-    }
+    if (!committed.ok() && MadeNoVersion(committed.status())) RemoveWritten(base.store.get(), taken.written);
     return committed;
   };
   PILUM_ASSIGN_OR_RETURN(const Committed committed, Redo(std::move(table), options, ctx, once));

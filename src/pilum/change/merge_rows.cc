@@ -95,10 +95,7 @@ class Merge {
       if (made.of_source) source_->HandOver();
       return committed;
     }
-    // The source's own files are needed for the next time.
-    RemoveWritten(base.store.get(),
-                  {made.written.begin() + static_cast<std::ptrdiff_t>(made.of_source), made.written.end()});
-    RemoveWritten(made.elsewhere);
+    Abandon(base, made);
     return committed;
   }
 
@@ -135,6 +132,13 @@ class Merge {
     size_t of_source = 0;  // so many of them, from the first on, are the source's own
   };
 
+  // The source's own files are needed for the next time.
+  static void Abandon(const ChangeBase& base, const Made& made) {
+    RemoveWritten(base.store.get(),
+                  {made.written.begin() + static_cast<std::ptrdiff_t>(made.of_source), made.written.end()});
+    RemoveWritten(made.elsewhere);
+  }
+
   // All but the commit.
   Result<Made> Make(const ChangeBase& base, MergedRows* out) {
     if (FieldsMet(base) != fields_met_) {
@@ -148,7 +152,9 @@ class Merge {
     made.written = rows.added.written;
     made.elsewhere = rows.added.elsewhere;
     if (rows.of_source) made.of_source = made.written.size();
-    PILUM_ASSIGN_OR_RETURN(const TakenAway taken, TakeAway(base, plan.taken, ctx_));
+    auto taken_away = TakeAway(base, plan.taken, ctx_);
+    if (!taken_away.ok()) Abandon(base, made);
+    PILUM_ASSIGN_OR_RETURN(const TakenAway taken, std::move(taken_away));
     made.written.insert(made.written.end(), taken.written.begin(), taken.written.end());
     std::vector<int32_t> fields;
     for (const auto& f : base.stored->manifest.fields()) fields.push_back(f.id());

@@ -43,7 +43,7 @@ Result<Committed> Commit(const std::shared_ptr<ObjectStore>& store, std::shared_
   how.data_version = DataVersionOf(t);
   Committer committer(store, std::move(read), how);
   if (options.check_files) committer.AddWritten(std::move(*brought));
-  auto done = CommitAndClean(&committer, t, table, ctx);
+  auto done = CommitAndClean(&committer, t, table, options.clean_up, ctx);
   if (done.ok() || KindOf(done.status()) != ErrorKind::kRetry || options.max_retries > 0) return done;
   return MakeError(ErrorKind::kRetry,
                    fmt::format("Commit conflict for version {}: Failed to commit the transaction after "

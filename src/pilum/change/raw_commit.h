@@ -12,6 +12,7 @@ namespace pilum {
 struct RawCommitOptions {
   int max_retries = 20;     // attempts after the first, each on a newer version
   bool detached = false;    // beside the history, found by its number alone; may follow on a detached one
+  bool clean_up = true;     // after the commit, as the table's config asks for
   bool sync = true;         // durable before it is acknowledged, with all files that it brings
   bool check_files = true;  // false: what it brings is neither looked for nor synced
   // Of new tables alone:

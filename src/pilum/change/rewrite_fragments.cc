@@ -114,7 +114,10 @@ class Rewriter {
 
   Result<std::vector<std::string>> Rewrite(uint64_t target) {
     const FileSizes sizes(rows_, target);
-    for (const Source& source : from_) PILUM_RETURN_NOT_OK(Copy(source, sizes));
+    for (Source& one : from_) {
+      const Source source = std::exchange(one, {});  // its files are open only so long
+      PILUM_RETURN_NOT_OK(Copy(source, sizes));
+    }
     PILUM_RETURN_NOT_OK(EndFile());
     PILUM_RETURN_NOT_OK(writer_.Finish().status());
     return std::move(out_);

@@ -1,12 +1,14 @@
 #include "pilum/change/take_away.h"
 
+#include "pilum/change/fragment_writer.h"
 #include "pilum/table/commit/put_deletions.h"
 #include "pilum/table/fragment.h"
 
 namespace pilum {
+namespace {
 
-Result<TakenAway> TakeAway(const ChangeBase& base, const TakenRows& taken, ReadContext& ctx) {
-  TakenAway out;
+Status Put(const ChangeBase& base, const TakenRows& taken, ReadContext& ctx, TakenAway* to) {
+  TakenAway& out = *to;
   const TableContext context = base.table->context();
   for (int i = 0; i < base.stored->manifest.fragments_size(); ++i) {
     const auto& stored = base.stored->manifest.fragments(i);
@@ -26,7 +28,17 @@ Result<TakenAway> TakeAway(const ChangeBase& base, const TakenRows& taken, ReadC
     updated->set_physical_rows(opened->num_rows());
     PILUM_RETURN_NOT_OK(PutDeletions(all, base.stored->version(), base.store.get(), updated, &out.written));
   }
-  return out;
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<TakenAway> TakeAway(const ChangeBase& base, const TakenRows& taken, ReadContext& ctx) {
+  TakenAway out;
+  const Status st = Put(base, taken, ctx, &out);
+  if (st.ok()) return out;
+  RemoveWritten(base.store.get(), out.written);
+  return st;
 }
 
 }  // namespace pilum

@@ -56,10 +56,9 @@ class Update {
     PILUM_RETURN_NOT_OK(Write(rows, fit, &writer));
     PILUM_ASSIGN_OR_RETURN(NewFragments added, writer.Finish());
     SetMovedIds(ids_, &added);
-    std::vector<std::string> written = added.written;
-    auto committed = Commit(std::move(rows), added, &written);
-    if (!committed.ok() && KindOf(committed.status()) == ErrorKind::kRetry) {
-      RemoveWritten(base_.store.get(), written);
+    auto committed = Commit(std::move(rows), &added);
+    if (!committed.ok() && (!asked_ || MadeNoVersion(committed.status()))) {
+      RemoveWritten(base_.store.get(), added.written);
     }
     return committed;
   }
@@ -86,10 +85,11 @@ class Update {
     return ReadRows(*base_.table, rows, columns, {}, ctx_, take);
   }
 
-  Result<Committed> Commit(TakenRows rows, const NewFragments& added, std::vector<std::string>* written) {
+  Result<Committed> Commit(TakenRows rows, NewFragments* added) {
     PILUM_ASSIGN_OR_RETURN(const TakenAway taken, TakeAway(base_, rows, ctx_));
-    written->insert(written->end(), taken.written.begin(), taken.written.end());
-    return CommitChange(base_, MovedRows(taken, added, fields_), *written, std::move(rows), options_, ctx_);
+    added->written.insert(added->written.end(), taken.written.begin(), taken.written.end());
+    asked_ = true;
+    return CommitChange(base_, MovedRows(taken, *added, fields_), added->written, std::move(rows), options_, ctx_);
   }
 
   const ChangeBase& base_;
@@ -100,6 +100,7 @@ class Update {
   std::vector<int> columns_;     // that get new values, in the schema
   std::vector<int32_t> fields_;  // the same by field id
   std::vector<uint64_t> ids_;    // of the rows, where those are stable
+  bool asked_ = false;           // for the commit: before that none can have happened
 };
 
 uint64_t CountOf(const TakenRows& rows) {

@@ -155,7 +155,7 @@ class TableWrite {
     committer.AddWritten(staged.written);
     wire::Transaction t = staged.transaction;
     t.clear_uuid();  // its file goes where nothing comes of it
-    return CommitAndClean(&committer, std::move(t), table_, ctx_);
+    return CommitAndClean(&committer, std::move(t), table_, options_.clean_up, ctx_);
   }
 
   const std::shared_ptr<ObjectStore> store_;

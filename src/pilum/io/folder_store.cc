@@ -37,16 +37,21 @@ class FolderStore final : public ObjectStore {
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
     return whole_->PutFileIfAbsent(prefix_ + path, local_file);
   }
-  Status Sync(const std::vector<std::string>& paths) override {
-    std::vector<std::string> all;
-    for (const std::string& path : paths) all.push_back(prefix_ + path);
-    return whole_->Sync(all);
+  Result<bool> PutIfAbsentAfter(const std::string& path, std::string_view bytes,
+                                const std::vector<std::string>& others) override {
+    return whole_->PutIfAbsentAfter(prefix_ + path, bytes, There(others));
   }
+  Status Sync(const std::vector<std::string>& paths) override { return whole_->Sync(There(paths)); }
   Result<StoreTime> Now() const override { return whole_->Now(); }
   Status RemoveUnfinished(const ObjectInfo& unfinished) override { return whole_->RemoveUnfinished(unfinished); }
   Status Remove(const std::string& path) override { return whole_->Remove(prefix_ + path); }
 
  private:
+  std::vector<std::string> There(const std::vector<std::string>& paths) const {
+    std::vector<std::string> out;
+    for (const std::string& path : paths) out.push_back(prefix_ + path);
+    return out;
+  }
   Result<std::vector<ObjectInfo>> Here(Result<std::vector<ObjectInfo>> listed) const {
     if (!listed.ok()) return listed;
     for (ObjectInfo& o : *listed) o.path.erase(0, prefix_.size());

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <set>
-#include <thread>
 
 #include "pilum/io/local_file.h"
+#include "pilum/io/local_sync.h"
 #include "pilum/io/object_store.h"
 #include "pilum/io/store_impl.h"
 
@@ -51,16 +49,14 @@ class LocalStore : public ObjectStore {
     return Put(path, bytes, /*sync=*/false);
   }
 
-  // The system is asked for all of them at once, so that one turn of the disk's journal may do for several.
+  Result<bool> PutIfAbsentAfter(const std::string& path, std::string_view bytes,
+                                const std::vector<std::string>& others) override {
+    return Put(path, bytes, /*sync=*/true, others);
+  }
+
   Status Sync(const std::vector<std::string>& paths) override {
-    std::vector<std::string> files;
-    std::set<std::string> folders;
-    for (const std::string& path : paths) {
-      PILUM_ASSIGN_OR_RETURN(files.emplace_back(), Full(path));
-      folders.insert(fs::path(files.back()).parent_path().string());
-    }
-    PILUM_RETURN_NOT_OK(SyncEach(files, O_RDONLY));
-    return SyncEach({folders.begin(), folders.end()}, O_RDONLY | O_DIRECTORY);
+    PILUM_ASSIGN_OR_RETURN(const auto files, FullEach(paths));
+    return SyncTogether(WithFolders(files));
   }
 
   Result<bool> PutFileIfAbsent(const std::string& path, const std::string& local_file) override {
@@ -166,7 +162,9 @@ class LocalStore : public ObjectStore {
     return out;
   }
 
-  static Result<bool> Put(const std::string& full, const std::string& temporary, std::string_view bytes, bool sync) {
+  // `others`: what `sync` makes durable together with it.
+  static Result<bool> Put(const std::string& full, const std::string& temporary, std::string_view bytes, bool sync,
+                          const std::vector<std::string>& others) {
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) return ErrnoStatus(full, "cannot be created", errno);
     (void)HoldFile(fd);  // until it is in place
@@ -176,41 +174,22 @@ class LocalStore : public ObjectStore {
       if (n < 0 && errno != EINTR) st = ErrnoStatus(full, "cannot be written", errno);
       if (n > 0) at += static_cast<uint64_t>(n);
     }
-    if (st.ok() && sync) st = SyncFile(fd, temporary);
+    if (st.ok() && sync) {
+      std::vector<ToSync> all = WithFolders(others);
+      all.insert(all.begin(), {temporary, /*is_folder=*/false, fd});
+      st = SyncTogether(all);
+    }
     const Result<bool> linked = st.ok() ? Link(temporary, full, sync) : Result<bool>(st);
     ::unlink(temporary.c_str());
     ::close(fd);
     return linked;
   }
-  Result<bool> Put(const std::string& path, std::string_view bytes, bool sync) {
+  Result<bool> Put(const std::string& path, std::string_view bytes, bool sync,
+                   const std::vector<std::string>& others = {}) {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
+    PILUM_ASSIGN_OR_RETURN(const auto full_others, FullEach(others));
     PILUM_RETURN_NOT_OK(MakeParentFolders(full));
-    return Put(full, TemporaryName(full), bytes, sync);
-  }
-
-  static Status SyncEach(const std::vector<std::string>& paths, int flags) {
-    std::vector<Status> done(paths.size());
-    const auto sync = [&](size_t i) {
-      const int fd = ::open(paths[i].c_str(), flags | O_CLOEXEC);
-      if (fd < 0) {
-        done[i] = ErrnoStatus(paths[i], "cannot be opened", errno);
-        return;
-      }
-      done[i] = SyncFile(fd, paths[i]);
-      ::close(fd);
-    };
-    constexpr size_t kThreads = 8;
-    std::atomic<size_t> next{0};
-    const auto work = [&] {
-      for (size_t i = next++; i < paths.size(); i = next++) sync(i);
-    };
-    {
-      std::vector<std::jthread> helpers;
-      for (size_t t = 1; t < std::min(paths.size(), kThreads); ++t) helpers.emplace_back(work);
-      work();
-    }
-    for (const Status& st : done) PILUM_RETURN_NOT_OK(st);
-    return Status::OK();
+    return Put(full, TemporaryName(full), bytes, sync, full_others);
   }
 
   // Those of the files below `folder` ("" or "a/b/"), told by what the folder says of their kinds.
@@ -240,6 +219,13 @@ class LocalStore : public ObjectStore {
   Result<std::string> Full(const std::string& path) const {
     PILUM_RETURN_NOT_OK(CheckObjectPath(path));
     return root_ + "/" + path;
+  }
+  Result<std::vector<std::string>> FullEach(const std::vector<std::string>& paths) const {
+    std::vector<std::string> out;
+    for (const std::string& path : paths) {
+      PILUM_ASSIGN_OR_RETURN(out.emplace_back(), Full(path));
+    }
+    return out;
   }
   static bool TryLink(const std::string& from, const std::string& to, int* error) {
     if (::link(from.c_str(), to.c_str()) == 0) return true;

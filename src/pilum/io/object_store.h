@@ -35,7 +35,14 @@ class ObjectStore : public ReadOnlyStore {
   virtual Result<bool> PutIfAbsentUnsynced(const std::string& path, std::string_view bytes) {
     return PutIfAbsent(path, bytes);
   }
-  // Makes objects that were put unsynced durable: their bytes at once, then each of their folders.
+  // As PutIfAbsent, of what names `others`, which were put unsynced: they are durable before it is seen. On a disk this
+  // waits less often than Sync and PutIfAbsent. After an error there may be something at `path` or not.
+  virtual Result<bool> PutIfAbsentAfter(const std::string& path, std::string_view bytes,
+                                        const std::vector<std::string>& others) {
+    PILUM_RETURN_NOT_OK(Sync(others));
+    return PutIfAbsent(path, bytes);
+  }
+  // Makes objects that were put unsynced durable, with each of their folders.
   virtual Status Sync(const std::vector<std::string>& paths) { return Status::OK(); }
   // The store's clock (S3: the Date of an answer; local: the time of a file just made there, so that reading it writes).
   // kNotFound: no such store.

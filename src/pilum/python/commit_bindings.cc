@@ -27,6 +27,7 @@ RawCommitOptions ReadRawOptions(const nb::dict& options) {
   RawCommitOptions out;
   out.max_retries = Option(options, "max_retries", out.max_retries);
   out.detached = Option(options, "detached", out.detached);
+  out.clean_up = !Option(options, "skip_auto_cleanup", false);
   out.sync = Option(options, "sync", out.sync);
   out.check_files = Option(options, "check_files", out.check_files);
   out.v1_names = Option(options, "v1_names", out.v1_names);

@@ -132,6 +132,7 @@ ChangeOptions ReadChangeOptions(const nb::dict& options) {
   out.max_redo = Option<int>(options, "max_redo", out.max_redo);
   out.redo_seconds = Option(options, "redo_seconds", out.redo_seconds);
   out.sync = Option<bool>(options, "sync", out.sync);
+  out.clean_up = !Option(options, "skip_auto_cleanup", false);
   return out;
 }
 

@@ -66,10 +66,15 @@ bool IsUnreadable(const Status& st) {
 Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed.path(), ctx));
-  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadManifest(*source, ctx));
+  return ReadListed(*source, listed, ctx);
+}
+
+Result<std::shared_ptr<const Manifest>> ReadListed(const ByteSource& source, const ListedVersion& listed,
+                                                   ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadManifest(source, ctx));
   if (manifest->version != listed.name.version) {
     return Corrupt(
-        source->name(), "",
+        source.name(), "",
         fmt::format("it is named as version {}, but says that it is {}", listed.name.version, manifest->version));
   }
   return manifest;

@@ -20,6 +20,9 @@ bool IsUnreadable(const Status& status);
 // The manifest that `listed` names; kCorrupt too where it is of another version.
 Result<std::shared_ptr<const Manifest>> ReadListed(const ReadOnlyStore& table, const ListedVersion& listed,
                                                    ReadContext& ctx);
+// The same of its file, which is open.
+Result<std::shared_ptr<const Manifest>> ReadListed(const ByteSource& source, const ListedVersion& listed,
+                                                   ReadContext& ctx);
 
 // The newest by its name; never what latest_version_hint.json says. One that cannot be read is an error that says which
 // older one can.

@@ -36,7 +36,7 @@ def _opened(base, path: str, version: int, storage_options):
     return LanceDataset(path, version, storage_options=storage_options)
 
 
-def _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files) -> Dict[str, Any]:
+def _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files, skip_auto_cleanup) -> Dict[str, Any]:
     return {
         "v1_names": enable_v2_manifest_paths is False,
         "detached": bool(detached),
@@ -44,6 +44,7 @@ def _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_
         "stable_row_ids": enable_stable_row_ids,
         "sync": sync,
         "check_files": check_files,
+        "skip_auto_cleanup": skip_auto_cleanup,
     }
 
 
@@ -65,6 +66,7 @@ class Commits:
         enable_stable_row_ids: Optional[bool] = None,
         check_files: bool = True,
         sync: bool = True,
+        skip_auto_cleanup: bool = False,
         **others,
     ):
         """Makes a version of an operation whose files are there, and gives it.
@@ -87,6 +89,8 @@ class Commits:
             Files that the operation brings must be there, of the size that it says.
         enable_v2_manifest_paths, enable_stable_row_ids:
             Of a new table.
+        skip_auto_cleanup:
+            The commit does not clean up, whatever the table's config asks for.
         """
         refuse_unknown(others, {"commit_timeout", "namespace_client_managed_versioning"})
         base, table, path, storage = _target(base_uri, storage_options)
@@ -106,7 +110,7 @@ class Commits:
             raise TypeError(f"operation must be a LanceOperation.BaseOperation or Transaction, got {type(operation)}")
         if not is_known(transaction.operation):
             raise ValueError(f"Unsupported operation: {transaction.kind}")
-        options = _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files)
+        options = _options(enable_v2_manifest_paths, detached, max_retries, enable_stable_row_ids, sync, check_files, skip_auto_cleanup)
         with locked(commit_lock or getattr(base, "_commit_lock", None), base, path, storage):
             version = _pilum.table_commit(table, path, to_wire(transaction), options, _storage(path, storage))
         return _opened(base, path, version, storage)
@@ -123,12 +127,13 @@ class Commits:
         *,
         check_files: bool = True,
         sync: bool = True,
+        skip_auto_cleanup: bool = False,
         **others,
     ) -> Dict[str, Any]:
         """Many appends as one version: ``{"dataset": …, "merged": Transaction}``."""
         refuse_unknown(others, {"commit_timeout"})
         base, table, path, storage = _target(dest, storage_options)
-        options = _options(enable_v2_manifest_paths, detached, max_retries, None, sync, check_files)
+        options = _options(enable_v2_manifest_paths, detached, max_retries, None, sync, check_files, skip_auto_cleanup)
         native = [to_wire(t) for t in transactions]
         with locked(commit_lock or getattr(base, "_commit_lock", None), base, path, storage):
             version, merged = _pilum.table_commit_batch(table, path, native, options, _storage(path, storage))

@@ -70,8 +70,8 @@ class MergeInsertBuilder:
         return self
 
     def skip_auto_cleanup(self, skip: bool = True) -> "MergeInsertBuilder":
-        """Accepted and not heeded yet: the table's config alone says whether a commit cleans up."""
-        return self
+        """The commit does not clean up, whatever the table's config asks for."""
+        return self._set(skip_auto_cleanup=skip)
 
     def data_storage_version(self, version: str) -> "MergeInsertBuilder":
         """Of the new files: "2.0", "2.1" or "2.2"; the table's own when not said."""

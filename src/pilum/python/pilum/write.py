@@ -177,7 +177,7 @@ def _config(options) -> Dict[str, str]:
 def _native_options(
     mode="append", max_rows_per_file=1024 * 1024, max_bytes_per_file=90 * 1024**3, max_page_bytes=None,
     data_storage_version=None, enable_v2_manifest_paths=True, enable_stable_row_ids=False, auto_cleanup_options=None,
-    kept=None, sync=True,
+    kept=None, sync=True, skip_auto_cleanup=False,
 ) -> Dict[str, Any]:  # fmt: skip
     return {
         "mode": mode,
@@ -190,6 +190,7 @@ def _native_options(
         "config": _config(auto_cleanup_options),
         "properties": kept,
         "sync": sync,
+        "skip_auto_cleanup": skip_auto_cleanup,
     }
 
 
@@ -229,6 +230,7 @@ def write_dataset(
     initial_bases=None,
     target_bases=None,
     target_all_bases: Optional[bool] = None,
+    skip_auto_cleanup: bool = False,
     **others,
 ):
     """Writes rows and gives the new version, as a :class:`pilum.LanceDataset`.
@@ -259,6 +261,8 @@ def write_dataset(
     target_bases, target_all_bases:
         Which of them, by name or path, the new data files go to, one to each in turn; or to all, True: and to the table's own
         folder, False: without it. The table's own folder when left out. Deletions and manifests stay with the table.
+    skip_auto_cleanup:
+        The commit does not clean up, whatever the table's config asks for.
     sync:
         On disk before the call returns. Without it a power cut may take what was acknowledged.
 
@@ -288,6 +292,7 @@ def write_dataset(
     options = _native_options(
         mode, max_rows_per_file, max_bytes_per_file, max_page_bytes, data_storage_version, enable_v2_manifest_paths,
         enable_stable_row_ids, auto_cleanup_options, properties(commit_message, transaction_properties), sync,
+        skip_auto_cleanup,
     )  # fmt: skip
     reader_schema, batches = as_reader(data_obj, schema)
     options.update(places(initial_bases, target_bases, target_all_bases), **watching(progress))

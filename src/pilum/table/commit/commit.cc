@@ -36,6 +36,13 @@ Status AsConflict(uint64_t version, const Status& st) {
                    fmt::format("Retryable commit conflict for version {}: {}. Please retry.", version, st.message()));
 }
 
+// Never of a kind that says that nothing was committed.
+Status Unsure(const std::string& table, uint64_t version, const Status& st) {
+  const Status out = WithContext(
+      fmt::format("{}: version {} may or may not have been committed; look before trying again", table, version), st);
+  return st.IsInvalid() ? Status::IOError(out.message()) : out;
+}
+
 bool NeedsRead(const wire::Transaction& t) { return !t.has_overwrite() && !t.has_restore(); }
 
 }  // namespace
@@ -109,13 +116,10 @@ bool Committer::IsThere(const std::string& path, const std::string& bytes) {
 Result<std::optional<Committed>> Committer::PutManifest(const std::string& file, const wire::Manifest& manifest,
                                                         ManifestScheme scheme) {
   const ListedVersion listed{{manifest.version(), scheme}, file.size()};
-  auto put =
-      options_.sync ? table_->PutIfAbsent(listed.path(), file) : table_->PutIfAbsentUnsynced(listed.path(), file);
-  if (!put.ok() && !IsThere(listed.path(), file)) {
-    return WithContext(fmt::format("{}: version {} may or may not have been committed; look before trying again",
-                                   table_->uri(), manifest.version()),
-                       put.status());
-  }
+  auto put = options_.sync ? table_->PutIfAbsentAfter(listed.path(), file, written_)
+                           : table_->PutIfAbsentUnsynced(listed.path(), file);
+  if (!put.ok() && !IsThere(listed.path(), file)) return Unsure(table_->uri(), manifest.version(), put.status());
+  if (options_.sync) written_.clear();
   if (put.ok() && !*put) return std::optional<Committed>();
   return std::optional(Committed{manifest.version(), listed, {manifest.config().begin(), manifest.config().end()}});
 }
@@ -152,10 +156,6 @@ Result<std::optional<Committed>> Committer::Attempt(const wire::Transaction& ori
   const std::string bytes = SerializeWire(t);
   PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, bytes, &next.manifest));
   PILUM_RETURN_NOT_OK(PutTransaction(bytes, "_transactions/" + TransactionName(t)));
-  if (options_.sync) {
-    PILUM_RETURN_NOT_OK(table_->Sync(written_));
-    written_.clear();
-  }
   const ManifestScheme scheme = options_.detached   ? ManifestScheme::kDetached
                                 : newest            ? newest->listed.name.scheme
                                 : options_.v1_names ? ManifestScheme::kV1
@@ -175,7 +175,10 @@ Result<Committed> Committer::Commit(wire::Transaction transaction, ReadContext& 
     auto committed = Attempt(transaction, ctx);
     if (!committed.ok()) {
       const Status& st = committed.status();
-      if (KindOf(st) == ErrorKind::kRetry || KindOf(st) == ErrorKind::kConflict) ForgetTransaction(transaction);
+      const ErrorKind kind = KindOf(st);
+      if (kind == ErrorKind::kRetry || kind == ErrorKind::kConflict || kind == ErrorKind::kUsage) {
+        ForgetTransaction(transaction);
+      }
       return st.message().starts_with(table_->uri()) ? st : WithContext(table_->uri(), st);
     }
     if (*committed) {

@@ -31,10 +31,9 @@ Result<Committed> CommitClone(const std::shared_ptr<ObjectStore>& target, const 
   PILUM_ASSIGN_OR_RETURN(const std::string file, SerializeManifestFile(next.indices, transaction, &next.manifest));
   PILUM_RETURN_NOT_OK(PutUnsynced(target.get(), "_transactions/" + name, transaction));
   written.push_back("_transactions/" + name);
-  if (sync) PILUM_RETURN_NOT_OK(target->Sync(written));
   const ListedVersion made{{next.manifest.version(), ManifestScheme::kV2}, file.size()};
-  PILUM_ASSIGN_OR_RETURN(
-      const bool put, sync ? target->PutIfAbsent(made.path(), file) : target->PutIfAbsentUnsynced(made.path(), file));
+  PILUM_ASSIGN_OR_RETURN(const bool put, sync ? target->PutIfAbsentAfter(made.path(), file, written)
+                                              : target->PutIfAbsentUnsynced(made.path(), file));
   if (!put) {
     (void)target->Remove("_transactions/" + name);
     return Exists(*target);

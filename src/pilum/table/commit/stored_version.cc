@@ -14,18 +14,15 @@ constexpr uint64_t kKept = table_flags::kDeletionFiles | table_flags::kStableRow
                            table_flags::kConfig | table_flags::kBasePaths | table_flags::kNoTransactionFiles |
                            table_flags::kCoveringIndices | table_flags::kMixedFileVersions;
 
-}  // namespace
-
-Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
-                                                        std::shared_ptr<const Manifest> manifest, ReadContext& ctx) {
+Result<std::shared_ptr<const StoredVersion>> Parse(const std::string& name, const ListedVersion& listed,
+                                                   std::shared_ptr<const Manifest> manifest, const ByteSource* source,
+                                                   ReadContext& ctx) {
   auto out = std::make_shared<StoredVersion>();
   out->listed = listed;
   out->read = std::move(manifest);
-  const std::string name = table.uri() + "/" + listed.path();
   const Status parsed = ParseWire(out->read->message, "manifest message", &out->manifest);
   if (!parsed.ok()) return WithContext(name, parsed);
   if (out->read->indices) {
-    PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed.path(), ctx));
     PILUM_ASSIGN_OR_RETURN(const std::string section, ReadManifestSection(*source, *out->read->indices, ctx));
     const Status st = ParseWire(section, "section of indices", &out->indices);
     if (!st.ok()) return WithContext(name, st);
@@ -33,16 +30,28 @@ Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& tab
   return out;
 }
 
+}  // namespace
+
+Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
+                                                        std::shared_ptr<const Manifest> manifest, ReadContext& ctx) {
+  std::shared_ptr<const ByteSource> source;
+  if (manifest->indices) {
+    PILUM_ASSIGN_OR_RETURN(source, table.OpenSource(listed.path(), ctx));
+  }
+  return Parse(table.uri() + "/" + listed.path(), listed, std::move(manifest), source.get(), ctx);
+}
+
 Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
                                                         ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(table, listed, ctx));
-  return LoadStored(table, listed, std::move(manifest), ctx);
+  PILUM_ASSIGN_OR_RETURN(const auto source, table.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(*source, listed, ctx));
+  return Parse(table.uri() + "/" + listed.path(), listed, std::move(manifest), source.get(), ctx);
 }
 
 Result<std::optional<wire::Transaction>> LoadTransaction(const ReadOnlyStore& table, const ListedVersion& listed,
                                                          ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(table, listed, ctx));
-  PILUM_ASSIGN_OR_RETURN(auto source, table.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto source, table.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto manifest, ReadListed(*source, listed, ctx));
   PILUM_ASSIGN_OR_RETURN(auto found, ReadTransactionBytes(table, *source, *manifest, ctx));
   if (!found) return std::optional<wire::Transaction>();
   std::optional<wire::Transaction> out(std::in_place);
