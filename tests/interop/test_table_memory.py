@@ -108,6 +108,17 @@ def test_branches():
     assert pilum.dataset("memory://branches").count_rows() == 3
 
 
+def test_drop():
+    old = pilum.write_dataset(T, "memory://dropped")
+    new = pilum.write_dataset(T, "memory://dropped")
+    pilum.LanceDataset.drop("memory://dropped")
+    with pytest.raises(pilum.NotFound):
+        pilum.dataset("memory://dropped")
+    with pytest.raises(FileNotFoundError):
+        new.to_table()
+    assert old.to_table() == T
+
+
 def test_clones_to_disk(tmp_path):
     ds = pilum.write_dataset(T, "memory://to_disk")
     with pytest.raises(pilum.UsageError, match="would end with this process; make a deep one"):

@@ -1,6 +1,7 @@
-"""Tables and files at ``memory://NAME``: in this process, and gone with it. What a name leads to stays until the process ends, or
-until ``write_dataset`` makes a new table by the same name (mode "create", which never fails there, as in pylance); datasets that
-are open keep the table that they have. ``memory://`` without a name is a new place each time, which its datasets alone hold."""
+"""Tables and files at ``memory://NAME``: in this process, and gone with it. What a name leads to stays until the process ends, until
+it is dropped (``LanceDataset.drop``), or until ``write_dataset`` makes a new table by the same name (mode "create", which never
+fails there, as in pylance); datasets that are open keep the table that they have. ``memory://`` without a name is a new place each
+time, which its datasets alone hold."""
 
 import os
 from typing import Tuple

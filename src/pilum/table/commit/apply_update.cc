@@ -155,12 +155,20 @@ Status ApplyUpdate(const wire::Transaction::Update& op, Applying* next) {
 }
 
 Status ApplyDataReplacement(const wire::Transaction::DataReplacement& op, Applying* next) {
+  const std::set<int32_t> known = FieldIdsOf(next->manifest.fields());
   WireFragments changed;
   std::set<uint32_t> fields;
   for (const auto& replacement : op.replacements()) {
     PILUM_ASSIGN_OR_RETURN(auto* fragment, next->FindFragment(replacement.fragment_id()));
     const auto& file = replacement.new_file();
-    for (const int32_t id : file.fields()) fields.insert(static_cast<uint32_t>(id));
+    for (const int32_t id : file.fields()) {
+      if (id >= 0 && !known.contains(id)) {
+        return MakeError(
+            ErrorKind::kRetry,
+            fmt::format("field {} of {} is not in the table any more: its values would be nowhere", id, file.path()));
+      }
+      fields.insert(static_cast<uint32_t>(id));
+    }
     TakeFields(file, fragment);
     *fragment->add_files() = file;
     *changed.Add() = *fragment;
