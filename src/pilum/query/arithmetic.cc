@@ -91,14 +91,37 @@ class Arith : public ValueExpr {
  public:
   enum class Form { kInt, kFloat, kDecimal, kTime };
   Arith(Form form, char op, ValuePtr a, ValuePtr b, std::shared_ptr<arrow::DataType> type, DecimalRule rule)
-      : ValueExpr(std::move(type)), form_(form), op_(op), a_(std::move(a)), b_(std::move(b)), rule_(rule) {}
+      : ValueExpr(std::move(type)), form_(form), op_(op), a_(std::move(a)), b_(std::move(b)), rule_(rule) {
+    const auto same = [&](const ValueExpr& value) {
+      return form == Form::kInt && value.constant() ? Int64Of(*value.constant()) : std::nullopt;
+    };
+    same_a_ = same(*a_);
+    same_b_ = same(*b_);
+  }
 
   std::string ToString() const override { return fmt::format("({} {} {})", a_->ToString(), op_, b_->ToString()); }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
-    PILUM_ASSIGN_OR_RETURN(auto a, EvalPlain(*a_, in));
-    PILUM_ASSIGN_OR_RETURN(auto b, EvalPlain(*b_, in));
-    PILUM_ASSIGN_OR_RETURN(auto result, Compute(in, a, b));
+    std::shared_ptr<arrow::Array> result, a, b;
+    if (same_a_.has_value() != same_b_.has_value()) {
+      PILUM_ASSIGN_OR_RETURN(auto rows, EvalPlain(same_a_ ? *b_ : *a_, in));
+      if (FitsInt64(*rows->type())) {
+        const Int64Side side{rows.get()};
+        PILUM_ASSIGN_OR_RETURN(
+            result, same_a_ ? ArithInt64(op_, {nullptr, *same_a_}, side) : ArithInt64(op_, side, {nullptr, *same_b_}));
+        if (result->null_count() == 0 || !in.strict) return result;
+      }
+      (same_a_ ? b : a) = std::move(rows);
+    }
+    if (!a) {
+      PILUM_ASSIGN_OR_RETURN(a, EvalPlain(*a_, in));
+    }
+    if (!b) {
+      PILUM_ASSIGN_OR_RETURN(b, EvalPlain(*b_, in));
+    }
+    if (!result) {
+      PILUM_ASSIGN_OR_RETURN(result, Compute(in, a, b));
+    }
     PILUM_RETURN_NOT_OK(CheckHasValues(in, *result, {a.get(), b.get()}, ToString()));
     return result;
   }
@@ -106,7 +129,8 @@ class Arith : public ValueExpr {
  private:
   Result<std::shared_ptr<arrow::Array>> Compute(EvalContext& in, const std::shared_ptr<arrow::Array>& a,
                                                 const std::shared_ptr<arrow::Array>& b) const {
-    if (form_ == Form::kInt && FitsInt64(*a->type()) && FitsInt64(*b->type())) return ArithInt64(op_, *a, *b);
+    if (form_ == Form::kInt && FitsInt64(*a->type()) && FitsInt64(*b->type()))
+      return ArithInt64(op_, {a.get()}, {b.get()});
     std::vector<std::optional<Value>> out(static_cast<size_t>(in.rows));
     auto each = [&](auto one) {
       for (int64_t i = 0; i < in.rows; ++i) {
@@ -190,6 +214,7 @@ class Arith : public ValueExpr {
   char op_;
   ValuePtr a_, b_;
   DecimalRule rule_;
+  std::optional<int64_t> same_a_, same_b_;  // constants, which take no array
 };
 
 int32_t ScaleOf(const arrow::DataType& t) {

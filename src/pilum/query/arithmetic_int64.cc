@@ -4,7 +4,9 @@
 #include <vector>
 
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/buffer.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
@@ -66,18 +68,27 @@ struct Modulo {
   }
 };
 
-template <typename Op>
-Result<std::shared_ptr<arrow::Array>> Run(const arrow::Array& a, const arrow::Array& b) {
-  const int64_t rows = a.length();
-  const Int64s x(a), y(b);
+// One value for all rows.
+struct Same {
+  int64_t value;
+  int64_t operator[](int64_t) const { return value; }
+};
+
+bool HasNulls(const Int64Side& side) { return side.rows && side.rows->null_count() > 0; }
+bool IsNull(const Int64Side& side, int64_t i) { return side.rows && side.rows->IsNull(i); }
+
+template <typename Op, typename X, typename Y>
+Result<std::shared_ptr<arrow::Array>> Run(const Int64Side& a, const X& x, const Int64Side& b, const Y& y) {
+  const int64_t rows = (a.rows ? a.rows : b.rows)->length();
   PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> values, arrow::AllocateBuffer(rows * 8));
   auto* out = reinterpret_cast<int64_t*>(values->mutable_data());
-  bool nulls = a.null_count() > 0 || b.null_count() > 0;
+  bool nulls = HasNulls(a) || HasNulls(b);
   if (!nulls) {
     bool none = false;
     for (int64_t i = 0; i < rows; ++i) {
-      out[i] = 0;
-      none |= Op::Run(x[i], y[i], &out[i]);
+      int64_t r = 0;
+      none |= Op::Run(x[i], y[i], &r);
+      out[i] = r;
     }
     nulls = none;
   }
@@ -85,7 +96,7 @@ Result<std::shared_ptr<arrow::Array>> Run(const arrow::Array& a, const arrow::Ar
   PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> valid, arrow::AllocateEmptyBitmap(rows));
   for (int64_t i = 0; i < rows; ++i) {
     out[i] = 0;
-    if (a.IsNull(i) || b.IsNull(i)) continue;
+    if (IsNull(a, i) || IsNull(b, i)) continue;
     const bool none = Op::Run(x[i], y[i], &out[i]);
     if (none) out[i] = 0;
     arrow::bit_util::SetBitTo(valid->mutable_data(), i, !none);
@@ -93,11 +104,25 @@ Result<std::shared_ptr<arrow::Array>> Run(const arrow::Array& a, const arrow::Ar
   return std::make_shared<arrow::Int64Array>(rows, std::move(values), std::move(valid));
 }
 
+template <typename Op>
+Result<std::shared_ptr<arrow::Array>> Run(const Int64Side& a, const Int64Side& b) {
+  if (!b.rows) return Run<Op>(a, Int64s(*a.rows), b, Same{b.same});
+  if (!a.rows) return Run<Op>(a, Same{a.same}, b, Int64s(*b.rows));
+  return Run<Op>(a, Int64s(*a.rows), b, Int64s(*b.rows));
+}
+
 }  // namespace
 
 bool FitsInt64(const arrow::DataType& type) { return arrow::is_integer(type.id()) && type.id() != arrow::Type::UINT64; }
 
-Result<std::shared_ptr<arrow::Array>> ArithInt64(char op, const arrow::Array& a, const arrow::Array& b) {
+std::optional<int64_t> Int64Of(const arrow::Scalar& scalar) {
+  if (!scalar.is_valid || !FitsInt64(*scalar.type)) return std::nullopt;
+  const auto one = arrow::MakeArrayFromScalar(scalar, 1);
+  if (!one.ok()) return std::nullopt;
+  return Int64s(**one)[0];
+}
+
+Result<std::shared_ptr<arrow::Array>> ArithInt64(char op, Int64Side a, Int64Side b) {
   switch (op) {
     case '+': return Run<Plus>(a, b);
     case '-': return Run<Minus>(a, b);

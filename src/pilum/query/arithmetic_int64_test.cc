@@ -47,7 +47,7 @@ TEST(ArithInt64, IsWhatWiderNumbersGive) {
           std::static_pointer_cast<arrow::Int64Array>(arrow::compute::Cast(*y, arrow::int64()).ValueOrDie());
       const auto& a = static_cast<const arrow::Int64Array&>(*x);
       for (const char op : {'+', '-', '*', '/', '%'}) {
-        const auto got = ArithInt64(op, *x, *y).ValueOrDie();
+        const auto got = ArithInt64(op, {x.get()}, {y.get()}).ValueOrDie();
         ASSERT_TRUE(got->ValidateFull().ok());
         const auto& r = static_cast<const arrow::Int64Array&>(*got);
         for (int64_t i = 0; i < a.length(); ++i) {
@@ -61,10 +61,32 @@ TEST(ArithInt64, IsWhatWiderNumbersGive) {
   EXPECT_FALSE(FitsInt64(*arrow::float64()));
 }
 
+// A constant on either side gives what as many rows of it give.
+TEST(ArithInt64, OneValueForAllRows) {
+  for (const auto& same : kValues) {
+    if (!same) continue;
+    for (const bool nulls : {true, false}) {
+      auto values = kValues;
+      if (!nulls) std::erase(values, std::nullopt);
+      const auto x = ArrayOf(values, arrow::int64())->Slice(1);
+      const auto all = arrow::MakeArrayFromScalar(arrow::Int64Scalar(*same), x->length()).ValueOrDie();
+      const Int64Side rows{x.get()}, many{all.get()}, one{nullptr, *same};
+      for (const char op : {'+', '-', '*', '/', '%'}) {
+        const auto left = ArithInt64(op, one, rows).ValueOrDie(), right = ArithInt64(op, rows, one).ValueOrDie();
+        EXPECT_TRUE(left->Equals(ArithInt64(op, many, rows).ValueOrDie())) << *same << op;
+        EXPECT_TRUE(right->Equals(ArithInt64(op, rows, many).ValueOrDie())) << op << *same;
+      }
+    }
+  }
+  EXPECT_EQ(Int64Of(arrow::UInt8Scalar(200)), 200);
+  EXPECT_EQ(Int64Of(arrow::UInt64Scalar(1)), std::nullopt);
+  EXPECT_EQ(Int64Of(*arrow::MakeNullScalar(arrow::int64())), std::nullopt);
+}
+
 // Nothing overflows: no bitmap.
 TEST(ArithInt64, NoNullsWhereThereAreNone) {
   const auto x = ArrayOf({1, 2, 3}, arrow::int64());
-  EXPECT_EQ(ArithInt64('*', *x, *x).ValueOrDie()->null_bitmap(), nullptr);
+  EXPECT_EQ(ArithInt64('*', {x.get()}, {x.get()}).ValueOrDie()->null_bitmap(), nullptr);
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ class ConstantValue : public ValueExpr {
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     return arrow::MakeArrayFromScalar(*scalar_, in.rows, in.ctx.memory_pool());
   }
+  const arrow::Scalar* constant() const override { return scalar_.get(); }
   double cost() const override { return 1; }
   std::string ToString() const override { return scalar_->ToString(); }
 

@@ -68,6 +68,8 @@ class ValueExpr {
   virtual const FieldPath* column() const { return nullptr; }
   // Does the path step through a list? (No index knows such a column.)
   virtual bool through_list() const { return false; }
+  // A constant's value, else null.
+  virtual const arrow::Scalar* constant() const { return nullptr; }
   // Of one row, about nanoseconds, without reading columns.
   virtual double cost() const;
   virtual std::string ToString() const = 0;

@@ -1,12 +1,56 @@
 // Functions of text. Lengths and places count code points; case and space follow Unicode (Arrow's utf8 kernels agree).
 #include <arrow/compute/api.h>
+#include <arrow/util/bitmap_ops.h>
 
+#include "pilum/base/bytes.h"
+#include "pilum/base/utf8.h"
 #include "pilum/query/functions.h"
 #include "pilum/values/text.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
 namespace {
+
+// ASCII of another case, eight bytes a step.
+void OtherCase(const uint8_t* in, int64_t size, bool lower, uint8_t* out) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  const uint8_t first = lower ? 'A' : 'a';
+  int64_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    const auto x = LoadLE<uint64_t>(in + i);
+    const uint64_t letters = (x + (0x80 - first) * kEach) & ~(x + (0x80 - first - 26) * kEach) & 0x80 * kEach;
+    StoreLE(out + i, x ^ letters >> 2);
+  }
+  for (; i < size; ++i) out[i] = static_cast<uint8_t>(in[i] - first) < 26 ? static_cast<uint8_t>(in[i] ^ 0x20) : in[i];
+}
+
+// lower or upper of text that is ASCII as a whole: bytes at once, each value as long as it was. null: it is not.
+template <typename Array>
+Result<std::shared_ptr<arrow::Array>> CaseOfAscii(const Array& text, bool lower) {
+  using Offset = typename Array::offset_type;
+  const int64_t rows = text.length();
+  const Offset begin = rows > 0 ? text.value_offset(0) : 0;
+  const int64_t size = rows > 0 ? text.value_offset(rows) - begin : 0;
+  if (rows == 0 || !IsAscii(text.raw_data() + begin, static_cast<uint64_t>(size))) return nullptr;
+  PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(size));
+  PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
+                         arrow::AllocateBuffer((rows + 1) * static_cast<int64_t>(sizeof(Offset))));
+  OtherCase(text.raw_data() + begin, size, lower, bytes->mutable_data());
+  auto* out = reinterpret_cast<Offset*>(offsets->mutable_data());
+  for (int64_t i = 0; i <= rows; ++i) out[i] = text.value_offset(i) - begin;
+  std::shared_ptr<arrow::Buffer> valid;
+  if (text.null_count() > 0) {
+    PILUM_ASSIGN_OR_RETURN(
+        valid, arrow::internal::CopyBitmap(arrow::default_memory_pool(), text.null_bitmap_data(), text.offset(), rows));
+  }
+  return std::make_shared<Array>(rows, std::move(offsets), std::move(bytes), std::move(valid), text.null_count());
+}
+
+Result<std::shared_ptr<arrow::Array>> CaseOfAscii(const arrow::Array& text, bool lower) {
+  if (text.type_id() == arrow::Type::STRING) return CaseOfAscii(static_cast<const arrow::StringArray&>(text), lower);
+  if (text.type_id() != arrow::Type::LARGE_STRING) return nullptr;
+  return CaseOfAscii(static_cast<const arrow::LargeStringArray&>(text), lower);
+}
 
 class TextFunction : public ValueExpr {
  public:
@@ -37,6 +81,10 @@ class TextFunction : public ValueExpr {
 
  private:
   Result<std::shared_ptr<arrow::Array>> Kernel(const std::shared_ptr<arrow::Array>& text) const {
+    if (name_ != "trim") {
+      PILUM_ASSIGN_OR_RETURN(auto out, CaseOfAscii(*text, name_ == "lower"));
+      if (out) return out;
+    }
     arrow::Datum in(text);
     if (text->type_id() == arrow::Type::STRING_VIEW) {
       PILUM_ASSIGN_OR_RETURN(in, arrow::compute::Cast(in, arrow::large_utf8()));

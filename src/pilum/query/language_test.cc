@@ -564,6 +564,34 @@ TEST(Null, IsDistinctFromIsNeverNull) {
 }
 
 // ---- Functions
+// ASCII goes bytes at once, whatever of an array is looked at; anything else by code points.
+TEST(Language, CaseOfTextAndOfItsSlices) {
+  std::string ascii;
+  for (char c = ' '; c < 127; ++c) ascii += c;
+  arrow::StringBuilder small;
+  arrow::LargeStringBuilder large;
+  for (const std::string& text : {std::string(), ascii, std::string("Zz"), std::string("É"), std::string("ß")}) {
+    ASSERT_TRUE(small.Append(text).ok() && large.Append(text).ok());
+    ASSERT_TRUE(small.AppendNull().ok() && large.AppendNull().ok());
+  }
+  const auto batch = BatchOf({{"s", *small.Finish()}, {"l", *large.Finish()}});
+  std::string lower = ascii, upper = ascii;
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  for (const auto& [from, to, expected] :
+       {std::tuple(0, 10, "F-T-F-F-F-"), {0, 6, "F-T-F-"}, {1, 4, "-T-"}, {2, 6, "T-F-"}, {4, 6, "F-"}}) {
+    const auto part = batch->Slice(from, to - from);
+    for (const char* column : {"s", "l"}) {
+      for (const bool down : {true, false}) {
+        Params params = Positional({arrow::MakeScalar(down ? lower : upper)});
+        EXPECT_EQ(Truth(part, fmt::format("{}({}) = ?", down ? "lower" : "upper", column), params), expected)
+            << column << from;
+      }
+      EXPECT_EQ(Truth(part, fmt::format("lower({}) = 'é'", column)).find('T') != std::string::npos, to > 6);
+    }
+  }
+}
+
 TEST(Functions, Text) {
   auto b = One("s", arrow::utf8(), R"(["Ab", "  é x ", null, ""])");
   EXPECT_EQ(Truth(b, "lower(s) = 'ab'"), "TF-F");

@@ -1,5 +1,6 @@
 #include "pilum/values/json.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -295,64 +296,106 @@ std::optional<double> ParseDouble(std::string_view text) {
   return std::strtod(std::string(text).c_str(), nullptr);
 }
 
-void AppendJsonLiteral(std::string_view text, std::string* out) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out->push_back('"');
-  for (size_t at = 0; at < text.size(); ++at) {
-    const size_t plain = PlainUntil(text, at);
-    out->append(text, at, plain - at);
-    if (plain == text.size()) break;
-    at = plain;
-    switch (const char c = text[at]) {
-      case '"': *out += "\\\""; break;
-      case '\\': *out += "\\\\"; break;
-      case '\b': *out += "\\b"; break;
-      case '\f': *out += "\\f"; break;
-      case '\n': *out += "\\n"; break;
-      case '\r': *out += "\\r"; break;
-      case '\t': *out += "\\t"; break;
-      default:
-        *out += "\\u00";
-        out->push_back(kHex[c >> 4]);
-        out->push_back(kHex[c & 15]);
-    }
+namespace {
+
+constexpr uint64_t kEachByte = 0x0101010101010101, kHighBits = 0x80 * kEachByte;
+
+// Up to 8 bytes as one word, spaces behind them.
+uint64_t WordOf(const char* p, size_t n) {
+  uint64_t x;
+  if (n >= 8) return LoadLE<uint64_t>(p);
+  if (n >= 4) {
+    x = LoadLE<uint32_t>(p) | static_cast<uint64_t>(LoadLE<uint32_t>(p + n - 4)) << (8 * (n - 4));
+  } else {
+    x = static_cast<uint8_t>(p[0]) | static_cast<uint64_t>(static_cast<uint8_t>(p[n / 2])) << (8 * (n / 2)) |
+        static_cast<uint64_t>(static_cast<uint8_t>(p[n - 1])) << (8 * (n - 1));
   }
-  out->push_back('"');
+  return x | (' ' * kEachByte) << (8 * n);
+}
+
+char* WriteEscaped(char c, char* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  constexpr std::string_view kShort = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+  *out++ = '\\';
+  if (const size_t at = kShort.find(c); at != std::string_view::npos) {
+    *out++ = kLetters[at];
+    return out;
+  }
+  out = std::copy_n("u00", 3, out);
+  *out++ = kHex[c >> 4];
+  *out++ = kHex[c & 15];
+  return out;
+}
+
+}  // namespace
+
+char* WriteJsonText(std::string_view text, char* out, bool* ascii) {
+  const auto zero = [](uint64_t x) { return (x - kEachByte) & ~x; };
+  uint64_t bits = 0;
+  for (const char *p = text.data(), *end = p + text.size(); p != end;) {
+    const size_t n = std::min<size_t>(8, static_cast<size_t>(end - p));
+    const uint64_t x = WordOf(p, n);
+    StoreLE(out, x);
+    bits |= x;
+    const uint64_t found =
+        (((x - 0x20 * kEachByte) & ~x) | zero(x ^ '"' * kEachByte) | zero(x ^ '\\' * kEachByte)) & kHighBits;
+    const size_t plain = found == 0 ? n : static_cast<size_t>(std::countr_zero(found)) / 8;
+    out += plain;
+    p += plain;
+    if (found != 0) out = WriteEscaped(*p++, out);
+  }
+  *ascii &= (bits & kHighBits) == 0;
+  return out;
+}
+
+void AppendJsonLiteral(std::string_view text, std::string* out) {
+  const size_t before = out->size();
+  bool ascii = true;
+  out->resize(before + MostJsonText(text.size()) + 2);
+  char* at = out->data() + before;
+  *at++ = '"';
+  at = WriteJsonText(text, at, &ascii);
+  *at++ = '"';
+  out->resize(static_cast<size_t>(at - out->data()));
+}
+
+char* WriteJsonDouble(double value, char* out) {
+  if (!std::isfinite(value)) return std::copy_n("null", 4, out);
+  char buffer[32];
+  const auto printed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const char* e = printed.ptr;
+  while (*--e != 'e') {
+  }
+  int exponent = 0;
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), printed.ptr, exponent);
+  const char* first = buffer;
+  if (*first == '-') *out++ = *first++;
+  char digits[20];
+  digits[0] = *first;
+  const int count = first + 1 == e ? 1 : static_cast<int>(e - first) - 1;  // without the point behind the first
+  std::copy(first + (count > 1 ? 2 : 1), e, digits + 1);
+  const int point = exponent + 1;  // digits before it
+  if (point > 16 || point <= -5) {
+    *out++ = digits[0];
+    if (count > 1) *out++ = '.';
+    out = std::copy_n(digits + 1, count - 1, out);
+    *out++ = 'e';
+    *out++ = exponent < 0 ? '-' : '+';
+    return std::to_chars(out, out + 4, std::abs(exponent)).ptr;
+  }
+  const int whole = std::clamp(point, 0, count);
+  if (whole == 0) *out++ = '0';
+  out = std::copy_n(digits, whole, out);
+  out = std::fill_n(out, std::max(point - count, 0), '0');
+  *out++ = '.';
+  if (whole == count) *out++ = '0';
+  out = std::fill_n(out, std::max(-point, 0), '0');
+  return std::copy_n(digits + whole, count - whole, out);
 }
 
 void AppendJsonDouble(double value, std::string* out) {
-  if (!std::isfinite(value)) {
-    *out += "null";
-    return;
-  }
-  char buffer[32];
-  const auto printed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
-  std::string_view s(buffer, static_cast<size_t>(printed.ptr - buffer));
-  const size_t e = s.find('e');
-  int exponent = 0;
-  const size_t sign = s[e + 1] == '+' ? 2 : 1;
-  std::from_chars(s.data() + e + sign, s.data() + s.size(), exponent);
-  char digit[20];
-  size_t found = 0;
-  for (const char c : s.substr(0, e)) {
-    if (c == '-') out->push_back(c);
-    if (IsDigit(c)) digit[found++] = c;
-  }
-  const std::string_view digits(digit, found);
-  const int point = exponent + 1;  // digits before it
-  const int count = static_cast<int>(found);
-  if (point > 16 || point <= -5) {
-    out->push_back(digits[0]);
-    if (count > 1) out->append(".").append(digits.substr(1));
-    *out += fmt::format("e{}{}", exponent < 0 ? "-" : "+", std::abs(exponent));
-  } else if (point <= 0) {
-    out->append("0.").append(static_cast<size_t>(-point), '0').append(digits);
-  } else if (point >= count) {
-    out->append(digits).append(static_cast<size_t>(point - count), '0').append(".0");
-  } else {
-    const auto whole = static_cast<size_t>(point);
-    out->append(digits.substr(0, whole)).append(".").append(digits.substr(whole));
-  }
+  char text[kMostJsonNumber];
+  out->append(text, static_cast<size_t>(WriteJsonDouble(value, text) - text));
 }
 
 }  // namespace pilum

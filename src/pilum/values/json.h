@@ -77,6 +77,14 @@ class JsonDoc final : public JsonTree {
 // The double that `text` as a whole is, as JSON and Rust write it: "1e3", "inf", "NaN", "-.5". nullopt: it is none.
 std::optional<double> ParseDouble(std::string_view text);
 
+// The inside of a JSON string of `text` at `out`, which has room for MostJsonText bytes, of which more than come out may be
+// written; where it ends. `ascii` becomes false if there is any other byte in it; whether it is UTF-8 the caller knows.
+constexpr size_t MostJsonText(size_t size) { return 6 * size + 8; }
+char* WriteJsonText(std::string_view text, char* out, bool* ascii);
+// As AppendJsonDouble, at `out`, which has room for kMostJsonNumber bytes.
+inline constexpr size_t kMostJsonNumber = 40;
+char* WriteJsonDouble(double value, char* out);
+
 // A quoted JSON string of UTF-8 `text`, added to `out`: escapes only what must be.
 void AppendJsonLiteral(std::string_view text, std::string* out);
 // The shortest digits that give the same double, with a point or an exponent so that it reads as one; null where it is not

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <vector>
 
-#include <arrow/util/decimal.h>
-
-#include "pilum/base/bytes.h"
-#include "pilum/base/utf8.h"
 #include "pilum/values/jsonb_layout.h"
 
 namespace pilum {
@@ -18,156 +12,6 @@ namespace pilum {
 using namespace jsonb;
 
 namespace {
-
-Status Bad(std::string_view what) { return MakeError(ErrorKind::kCorrupt, fmt::format("JSONB: {}", what)); }
-
-// Of 1, 2, 4 or 8 bytes, signed or not.
-std::optional<uint64_t> WholeBits(std::string_view bytes, bool is_signed) {
-  uint64_t v = 0;
-  if (bytes.size() != 1 && bytes.size() != 2 && bytes.size() != 4 && bytes.size() != 8) return std::nullopt;
-  if (is_signed && (static_cast<uint8_t>(bytes[0]) & 0x80) != 0) v = ~v;
-  for (const char c : bytes) v = v << 8 | static_cast<uint8_t>(c);
-  return v;
-}
-
-// A whole number of 8, 16 or 32 bytes, then (in older ones) the precision, then the scale. A double, as pylance has it.
-Result<JsonNumber> DecimalOf(std::string_view bytes) {
-  const size_t n = bytes.size(), digits = n == 9 ? 8 : n == 17 || n == 18 ? 16 : n == 33 || n == 34 ? 32 : 0;
-  if (digits == 0) return Bad(fmt::format("a decimal of {} bytes", n));
-  PILUM_ASSIGN_OR_RETURN(auto value, arrow::Decimal256::FromBigEndian(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                                      static_cast<int32_t>(digits)));
-  return value.ToDouble(0) / std::pow(10.0, static_cast<uint8_t>(bytes.back()));
-}
-
-}  // namespace
-
-Result<JsonNumber> jsonb::NumberOf(std::string_view bytes) {
-  if (bytes.empty()) return Bad("a number without bytes");
-  const auto type = static_cast<uint8_t>(bytes[0]);
-  bytes.remove_prefix(1);
-  switch (type) {
-    case kZero: return bytes.empty() ? Result<JsonNumber>(int64_t{0}) : Bad("a zero with bytes");
-    case kNan: return bytes.empty() ? Result<JsonNumber>(std::nan("")) : Bad("a NaN with bytes");
-    case kInfinity:
-    case kMinusInfinity: return bytes.empty() ? Result<JsonNumber>(HUGE_VAL) : Bad("an infinity with bytes");
-    case kInt:
-    case kUInt: {
-      const auto bits = WholeBits(bytes, type == kInt);
-      if (!bits) return Bad(fmt::format("a whole number of {} bytes", bytes.size()));
-      if (type == kInt || *bits <= INT64_MAX) return static_cast<int64_t>(*bits);
-      return *bits;
-    }
-    case kFloat:
-      if (bytes.size() != 8) return Bad(fmt::format("a float of {} bytes", bytes.size()));
-      return std::bit_cast<double>(*WholeBits(bytes, false));
-    case kDecimal: return DecimalOf(bytes);
-    default: return Bad("a number of an unknown type");
-  }
-}
-
-namespace {
-
-class Decoder {
- public:
-  explicit Decoder(std::string* out) : out_(*out) {}
-
-  Status Container(std::string_view bytes, size_t depth) {
-    if (depth > JsonDoc::kMaxDepth) return Bad(fmt::format("more than {} levels", JsonDoc::kMaxDepth));
-    if (bytes.size() < 4) return Bad("a container without its first word");
-    const uint32_t word = Word(bytes, 0);
-    const uint64_t count = word & kCountMask;
-    switch (word & kKindMask) {
-      case kScalar: return Values(bytes.substr(4), 1, depth, std::nullopt);
-      case kArray: return Array(bytes.substr(4), count, depth);
-      case kObject: return Object(bytes.substr(4), count, depth);
-      default: return Bad("neither a scalar nor an array nor an object");
-    }
-  }
-
-  // Of a container that is `depth` levels deep.
-  Status Value(uint32_t type, std::string_view bytes, size_t depth) {
-    if (type == kString) return String(bytes);
-    if (type == kNumber) return Number(bytes);
-    if (type == kContainer) return Container(bytes, depth + 1);
-    if (type == kExtension) return Unsupported("JSONB: a value that JSON has not (binary, date or interval)");
-    if (!bytes.empty()) return Bad("bytes where a value has none");
-    if (type != kNull && type != kTrue && type != kFalse) return Bad("a value of an unknown type");
-    out_ += type == kNull ? "null" : type == kTrue ? "true" : "false";
-    return Status::OK();
-  }
-
- private:
-  Status Array(std::string_view bytes, uint64_t count, size_t depth) {
-    out_.push_back('[');
-    PILUM_RETURN_NOT_OK(Values(bytes, count, depth, std::nullopt));
-    out_.push_back(']');
-    return Status::OK();
-  }
-
-  // Entries of the keys, of the values, then all keys, then all values.
-  Status Object(std::string_view bytes, uint64_t count, size_t depth) {
-    if (count > bytes.size() / 8) return Bad("an object without its entries");
-    const size_t first_key = keys_.size();
-    uint64_t at = 8 * count;
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint32_t entry = Word(bytes, i);
-      const uint64_t size = entry & kSizeMask;
-      if ((entry & kTypeMask) != kString) return Bad("a key that is no string");
-      if (size > bytes.size() - at) return Bad("a key that ends behind its object");
-      keys_.push_back(bytes.substr(at, size));
-      at += size;
-    }
-    out_.push_back('{');
-    PILUM_RETURN_NOT_OK(Values(bytes.substr(4 * count), count, depth, first_key, at - 4 * count));
-    keys_.resize(first_key);
-    out_.push_back('}');
-    return Status::OK();
-  }
-
-  // `bytes` begin with the entries; the values lie one after another at `at`, by default behind them. `first_key`: among keys_.
-  Status Values(std::string_view bytes, uint64_t count, size_t depth, std::optional<size_t> first_key,
-                uint64_t at = 0) {
-    if (count > bytes.size() / 4) return Bad("a container without its entries");
-    if (at == 0) at = 4 * count;
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint32_t entry = Word(bytes, i);
-      const uint64_t size = entry & kSizeMask;
-      if (size > bytes.size() - at) return Bad("a value that ends behind its container");
-      if (i > 0) out_.push_back(',');
-      if (first_key) {
-        PILUM_RETURN_NOT_OK(String(keys_[*first_key + i]));
-        out_.push_back(':');
-      }
-      PILUM_RETURN_NOT_OK(Value(entry & kTypeMask, bytes.substr(at, size), depth));
-      at += size;
-    }
-    if (at != bytes.size()) return Bad("bytes behind the last value of a container");
-    return Status::OK();
-  }
-
-  Status String(std::string_view bytes) {
-    if (!IsUtf8(bytes)) return Bad("a string that is not UTF-8");
-    AppendJsonLiteral(bytes, &out_);
-    return Status::OK();
-  }
-
-  Status Number(std::string_view bytes) {
-    PILUM_ASSIGN_OR_RETURN(const JsonNumber number, NumberOf(bytes));
-    if (const auto* d = std::get_if<double>(&number)) {
-      AppendJsonDouble(*d, &out_);
-      return Status::OK();
-    }
-    char digits[24];
-    char* const end = digits + sizeof digits;
-    const auto* i = std::get_if<int64_t>(&number);
-    const auto printed = i ? std::to_chars(digits, end, *i) : std::to_chars(digits, end, std::get<uint64_t>(number));
-    out_.append(digits, printed.ptr);
-    return Status::OK();
-  }
-
-  std::string& out_;
-  std::vector<std::string_view> keys_;  // of the objects that are open
-};
 
 void AppendBE(std::string* out, uint64_t bits, size_t size) {
   for (size_t i = size; i > 0; --i) out->push_back(static_cast<char>(bits >> (8 * (i - 1))));
@@ -266,25 +110,6 @@ class Encoder {
 };
 
 }  // namespace
-
-Status jsonb::AppendText(uint32_t type, std::string_view bytes, size_t depth, std::string* out) {
-  return Decoder(out).Value(type, bytes, depth);
-}
-
-Status AppendJsonbText(std::string_view bytes, std::string* out) {
-  if (bytes.empty()) {
-    *out += "null";
-    return Status::OK();
-  }
-  const size_t before = out->size();
-  Status decoded = Decoder(out).Container(bytes, 1);
-  if (decoded.ok() || KindOf(decoded) != ErrorKind::kCorrupt) return decoded;
-  out->resize(before);
-  JsonDoc doc;
-  if (!doc.Parse(bytes).ok()) return decoded;
-  *out += bytes;
-  return Status::OK();
-}
 
 Result<std::string> JsonbOfText(std::string_view text) {
   JsonDoc doc;
