@@ -266,10 +266,10 @@ def test_options(tmp_path):
 
 
 def test_files_end_by_bytes(tmp_path):
-    """A page of 8 MiB is written before its bytes can be counted."""
+    """A page, of 2 MiB on a disk, is written before its bytes can be counted."""
     values = pa.FixedSizeListArray.from_arrays(pa.array(range(4 << 20)), 1024)
     uri = str(tmp_path / "t.lance")
-    for batch, files in ((128, 4), (2048, 2)):
+    for batch, files in ((128, 16), (2048, 2)):
         ds = pilum.write_dataset(pa.table({"a": values}), uri, mode="overwrite", max_rows_per_file=2048)
         done = ds.optimize.compact_files(target_rows_per_fragment=100 << 10, max_bytes_per_file=1000, batch_size=batch)
         assert done == CompactionMetrics(2, files, 2, files)
