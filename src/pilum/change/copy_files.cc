@@ -124,9 +124,10 @@ Status CopyFiles(const Table& table, const StoredVersion& version, const std::sh
   for (const TableIndex& index : indices) PILUM_RETURN_NOT_OK(list.Add(index));
   for (const FileCopy& copy : list.copies()) written->push_back(copy.to);
   const auto one = [&](size_t i) { return CopyOne(list.copies()[i], target.get(), ctx); };
-  // Where requests cost a round trip, threads wait more than they work.
+  // Where requests cost a round trip, threads wait more than they work. On a disk they wait for the lock of one folder:
+  // two took twice the CPU and half as long again for 500 files of 90 KB.
   const bool remote = table.store().cost().remote || target->cost().remote;
-  return ForEach(list.copies().size(), remote ? kAtOnce : std::min(ctx.threads, kAtOnce), one, 1);
+  return ForEach(list.copies().size(), remote ? kAtOnce : 1, one, 1);
 }
 
 }  // namespace pilum
