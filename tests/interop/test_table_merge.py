@@ -150,8 +150,8 @@ def test_what_is_refused(tmp_path):
     ):
         with pytest.raises(error, match=words):
             builder.execute(source)
-    with pytest.raises(UnsupportedError, match="rewrite_columns"):
-        upsert.write_mode("rewrite_columns")
+    with pytest.raises(ValueError, match="write_mode is"):
+        upsert.write_mode("rewrite_cells")
     assert pilum.dataset(uri).version == ds.version == 3
     assert sorted(os.listdir(os.path.join(uri, "data"))) == files
 
@@ -358,3 +358,78 @@ def test_plans_say_what_would_be_done(tmp_path):
     for words in ("num_inserted_rows=1", "num_updated_rows=1", "num_deleted_rows=0", "num_files_written=1", "bytes_written=", "elapsed="):
         assert words in told
     assert ds.latest_version == 1 and ds.count_rows() == 10
+
+
+def wide(first=0):
+    n = range(first, first + 10)
+    return pa.table(
+        {
+            "id": n, "v": n, "w": [str(i) for i in n], "j": pa.array(["[%d]" % i for i in n], pa.json_()),
+            "d": pa.array(["x", "y"] * 5).dictionary_encode(), "l": [[i] for i in n],
+        }
+    )  # fmt: skip
+
+
+COLUMN_SOURCES = {
+    "one": pa.table({"id": [2], "v": [100]}),
+    "two fragments": pa.table({"v": [200, 100, 300, 9], "id": [7, 2, 3, 99], "l": [[1, 2], None, [], [5]]}),
+    "json": pa.table({"id": [7, 2], "j": pa.array(['{"a": 1}', None], pa.json_())}),
+    "dictionary": pa.table({"id": [7, 2], "d": pa.array(["z", None]).dictionary_encode()}),
+    "none": pa.table({"id": [99], "v": [1]}),
+}
+
+
+@pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.parametrize("source", COLUMN_SOURCES.values(), ids=COLUMN_SOURCES.keys())
+def test_columns_are_rewritten(tmp_path, stable, source):
+    results = []
+    for module in (lance, pilum):
+        uri = str(tmp_path / module.__name__)
+        ds = module.write_dataset(wide(), uri, max_rows_per_file=5, enable_stable_row_ids=stable)
+        ds.delete("id = 3")
+        try:
+            done = ds.merge_insert("id").when_matched_update_all().write_mode("rewrite_columns").execute(source)
+        except OSError as failed:
+            results.append(str(failed)[:60])
+            continue
+        seen = lance.dataset(uri)
+        operation = seen.read_transaction(seen.version).operation
+        rows = seen.to_table(with_row_id=True, columns=[*seen.schema.names, *(["_row_last_updated_at_version"] if stable else [])])
+        files = [[(f.fields, f.column_indices) for f in fragment.data_files()] for fragment in seen.get_fragments()]
+        changed = sorted(f.id for f in operation.updated_fragments), sorted(operation.fields_modified), operation.update_mode
+        results.append((done, rows.to_pydict(), files, changed, seen.version))
+        seen.validate()
+        assert pilum.dataset(uri).to_table() == seen.to_table()
+    assert results[0] == results[1]
+
+
+def test_columns_cannot_be_rewritten(tmp_path):
+    ds = pilum.write_dataset(wide(), str(tmp_path / "t"))
+
+    def match():
+        return ds.merge_insert("id").when_matched_update_all()
+
+    few = COLUMN_SOURCES["one"]
+    for builder, source, words in (
+        (match().when_not_matched_insert_all(), few, "inserting unmatched source rows"),
+        (match().when_not_matched_by_source_delete(), few, "deleting rows"),
+        (ds.merge_insert("id").when_matched_delete(), few, "no columns"),
+        (match(), wide(), "covers every dataset column"),
+        (match(), few.select(["id"]), "no columns beside the keys"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            builder.write_mode("rewrite_columns").execute(source)
+    assert ds.latest_version == 1
+
+
+def test_columns_are_rewritten_where_a_condition_holds_and_others_commit(tmp_path):
+    uri = str(tmp_path / "t")
+    ds = pilum.write_dataset(wide(), uri, max_rows_per_file=5)
+    old = pilum.dataset(uri)
+    ds.delete("id = 2")  # in the same fragment: the merge is done again
+    pilum.write_dataset(wide(10), uri, mode="append")
+    merge = old.merge_insert("id").when_matched_update_all("source.v > target.v").write_mode("rewrite_columns")
+    assert merge.execute(pa.table({"id": [1, 2, 3, 12], "v": [50, 60, 0, 70]}))["num_updated_rows"] == 2
+    seen = lance.dataset(uri).to_table()
+    assert dict(zip(seen["id"].to_pylist(), seen["v"].to_pylist())) == {**{i: i for i in range(20) if i != 2}, 1: 50, 12: 70}
+    assert merge.explain_plan(pa.schema({"id": pa.int64(), "v": pa.int64()})).count("written anew") == 1

@@ -10,6 +10,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/json_columns.h"
 #include "pilum/query/binder.h"
 #include "pilum/query/select/select.h"
 
@@ -159,7 +160,11 @@ Result<Expressions> Expressions::Make(const arrow::Schema& schema, std::vector<A
 
 Result<arrow::ArrayVector> Expressions::Evaluate(const arrow::RecordBatch& batch, ReadContext& ctx) const {
   arrow::ArrayVector out;
-  EvalContext in{batch, ctx, batch.num_rows(), {}, true};
+  const auto needed = [&](const std::string& name) {
+    return std::any_of(columns_.begin(), columns_.end(), [&](const FieldPath& path) { return path.steps[0] == name; });
+  };
+  PILUM_ASSIGN_OR_RETURN(const auto texts, WithJsonText(batch, needed, ctx));
+  EvalContext in{*texts, ctx, batch.num_rows(), {}, true};
   for (size_t i = 0; i < assignments_.size(); ++i) {
     auto array = EvaluateNode(bound_->values[i], in);
     if (!array.ok()) {

@@ -7,6 +7,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/json_columns.h"
+#include "pilum/table/column_forms.h"
 #include "pilum/table/commit/schema_fields.h"
 
 namespace pilum {
@@ -114,6 +116,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> FitRows::Fit(const arrow::RecordBatc
     PILUM_RETURN_NOT_OK(CheckNoNulls(*field, *batch.column(at), field->name()));
     columns.push_back(batch.column(at));
     fields.push_back(batch.schema()->field(at));
+    if (!IsJsonField(*field)) continue;
+    PILUM_ASSIGN_OR_RETURN(columns.back(), JsonToStored(columns.back(), field->name()));
+    fields.back() = field;
   }
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), std::move(columns));
 }

@@ -22,7 +22,7 @@ class FitRows {
 
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }  // what is written
   const std::shared_ptr<const FieldIds>& ids() const { return ids_; }
-  // No copy. kUsage names a column that has a NULL and may not.
+  // No copy, but of JSON, which becomes what is stored. kUsage names a column that has a NULL and may not.
   Result<std::shared_ptr<arrow::RecordBatch>> Fit(const arrow::RecordBatch& batch) const;
 
  private:

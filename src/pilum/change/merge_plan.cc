@@ -10,6 +10,7 @@
 #include <arrow/type.h>
 
 #include "pilum/change/find_rows.h"
+#include "pilum/change/json_columns.h"
 #include "pilum/change/read_rows.h"
 
 namespace pilum {
@@ -124,16 +125,19 @@ class Planner {
 
   // The condition is over two structs.
   Status KeepWhereTrue(std::vector<MergePair>* pairs) {
-    const auto both = arrow::schema({arrow::field("source", arrow::struct_(source_.schema()->fields()), false),
-                                     arrow::field("target", arrow::struct_(table_.schema()->fields()), false)});
+    const auto both =
+        arrow::schema({arrow::field("source", arrow::struct_(FieldsWithJsonText(*source_.schema())), false),
+                       arrow::field("target", arrow::struct_(table_.schema()->fields()), false)});
     PILUM_ASSIGN_OR_RETURN(auto condition, BindPredicate(options_.update_if, *both, {}));
     std::vector<MergePair> kept;
+    const auto all = [](const std::string&) { return true; };
     const auto take = [&](size_t first, const arrow::RecordBatch& target, const arrow::RecordBatch& source) -> Status {
       arrow::ArrayVector sides;
       arrow::FieldVector fields;
-      for (const auto* side : {&source, &target}) {
+      for (const auto* stored : {&source, &target}) {
+        PILUM_ASSIGN_OR_RETURN(const auto side, WithJsonText(*stored, all, ctx_));
         fields.push_back(
-            arrow::field(side == &source ? "source" : "target", arrow::struct_(side->schema()->fields()), false));
+            arrow::field(stored == &source ? "source" : "target", arrow::struct_(side->schema()->fields()), false));
         sides.push_back(std::make_shared<arrow::StructArray>(fields.back()->type(), side->num_rows(), side->columns()));
       }
       const auto batch = arrow::RecordBatch::Make(arrow::schema(fields), target.num_rows(), sides);

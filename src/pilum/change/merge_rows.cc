@@ -8,6 +8,7 @@
 #include <arrow/type.h>
 
 #include "pilum/change/inserted_keys.h"
+#include "pilum/change/merge_columns.h"
 #include "pilum/change/merge_plan.h"
 #include "pilum/change/merge_source.h"
 #include "pilum/change/merge_write.h"
@@ -80,7 +81,7 @@ class Merge {
                            TargetsOf(options_.targets, base.stored->read->base_paths, base.table->options()));
     PILUM_ASSIGN_OR_RETURN(source_, MergeSource::Collect(base.store, base.stored->read->schema, on_, rows, how, ctx_));
     fields_met_ = FieldsMet(base);
-    return Status::OK();
+    return options_.rewrite_columns ? CheckRewritesColumns(*base.table, *source_, on_, options_) : Status::OK();
   }
 
   Result<Committed> Run(const ChangeBase& base, MergedRows* out) {
@@ -88,8 +89,10 @@ class Merge {
     InsertedKeysCheck check(base, on_, source_->keys(), made.plan);
     CommitCheck look;
     if (options_.insert) look = [&](const StoredVersion& newest) { return check.Check(newest, ctx_); };
+    // Of rewritten columns nobody could say which rows of a fragment they are.
+    auto taken = options_.rewrite_columns ? std::nullopt : std::optional(made.plan.taken);
     auto committed =
-        CommitChange(base, std::move(made.transaction), made.written, made.plan.taken, options_, ctx_, look);
+        CommitChange(base, std::move(made.transaction), made.written, std::move(taken), options_, ctx_, look);
     if (committed.ok() || !MadeNoVersion(committed.status())) {
       // A version may have it, or has.
       if (made.of_source) source_->HandOver();
@@ -147,6 +150,13 @@ class Merge {
     Made made;
     PILUM_ASSIGN_OR_RETURN(made.plan, PlanMerge(*base.table, *source_, on_, options_, ctx_));
     const MergePlan& plan = made.plan;
+    if (options_.rewrite_columns) {
+      PILUM_ASSIGN_OR_RETURN(RewrittenColumns rewritten, RewriteColumns(base, *source_, plan, on_, ctx_));
+      *out = {0, 0, plan.updates.size(), 0};
+      made.transaction = std::move(rewritten.transaction);
+      made.written = std::move(rewritten.written);
+      return made;
+    }
     PILUM_ASSIGN_OR_RETURN(const MergeFragments rows, WriteMerge(base, *source_, plan, files_, ctx_));
     *out = {0, plan.inserts.size(), plan.updates.size(), plan.deleted};
     made.written = rows.added.written;

@@ -24,6 +24,9 @@ struct MergeOptions : ChangeOptions {
   bool delete_others = false;  // rows of the table that match none of these
   std::string delete_if;       // of those: only where this predicate over the table's columns is TRUE
   Params delete_params;
+  // Rows that match stay where they are, and get new files of the columns that the new rows have: for few columns of wide
+  // rows. kUsage where that cannot be: rows are inserted or deleted, or every column is given.
+  bool rewrite_columns = false;
   BaseChoice targets;                        // which base paths new data files go to
   std::string data_version;                  // of new files; empty: the table's
   uint64_t held_bytes = uint64_t{64} << 20;  // of rows that stay in memory; beyond them all are put aside on disk

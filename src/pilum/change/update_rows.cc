@@ -9,6 +9,7 @@
 #include "pilum/change/fit_rows.h"
 #include "pilum/change/moved_rows.h"
 #include "pilum/change/read_rows.h"
+#include "pilum/table/column_forms.h"
 
 namespace pilum {
 namespace {
@@ -37,10 +38,8 @@ class Update {
       const int at = schema.GetFieldIndex(name);
       if (at < 0) return NoColumn(schema, name);
       const auto& stored = base_.table->columns().stored()->field(at);
-      if (!stored->type()->Equals(*base_.table->columns().given()->field(at)->type())) {
-        return Unsupported("column '{}' holds JSON; values for it are not computed yet", name);
-      }
-      assignments.push_back({name, sql, stored->type()});
+      // JSON is computed as text, and becomes what is stored as rows are fitted.
+      assignments.push_back({name, sql, IsJsonField(*stored) ? arrow::utf8() : stored->type()});
       columns_.push_back(at);
       fields_.push_back(base_.stored->read->schema.ids.children[static_cast<size_t>(at)].id);
     }

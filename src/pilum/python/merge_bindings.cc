@@ -33,6 +33,7 @@ MergeOptions ReadMergeOptions(const nb::dict& options, nb::handle delete_params)
   out.delete_if = Option<std::string>(options, "delete_if", "");
   out.delete_params = ParamsFromPython(delete_params);
   out.targets = ReadTargets(options);
+  out.rewrite_columns = Option(options, "rewrite_columns", false);
   out.data_version = Option<std::string>(options, "data_version", "");
   // What is in memory anyway stays there.
   if (Option(options, "rows_in_memory", false)) out.held_bytes = UINT64_MAX;

@@ -1,5 +1,6 @@
 #include "pilum/table/column_forms.h"
 
+#include <arrow/extension_type.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/key_value_metadata.h>
@@ -11,7 +12,7 @@ namespace {
 
 using FieldPtr = std::shared_ptr<arrow::Field>;
 
-constexpr const char* kExtension = "ARROW:extension:name";
+constexpr const char *kExtension = "ARROW:extension:name", *kExtensionMetadata = "ARROW:extension:metadata";
 
 bool HasExtension(const arrow::Field& field, std::string_view name) {
   return field.metadata() && field.metadata()->Get(kExtension).ValueOr("") == name;
@@ -69,6 +70,20 @@ FieldPtr WithChildren(const arrow::Field& field, arrow::FieldVector children) {
 }
 
 }  // namespace
+
+FieldPtr StoredFormOf(const FieldPtr& field) {
+  const bool is_extension = field->type()->id() == arrow::Type::EXTENSION;
+  const bool is_json = is_extension
+                           ? static_cast<const arrow::ExtensionType&>(*field->type()).extension_name() == "arrow.json"
+                           : arrow::is_base_binary_like(field->type()->id()) && HasExtension(*field, "arrow.json");
+  if (!is_json) return field;
+  auto metadata = field->metadata() ? field->metadata()->Copy() : std::make_shared<arrow::KeyValueMetadata>();
+  (void)metadata->Set(kExtension, "lance.json");
+  if (!metadata->Contains(kExtensionMetadata)) metadata->Append(kExtensionMetadata, "");
+  return arrow::field(field->name(), arrow::large_binary(), field->nullable(), std::move(metadata));
+}
+
+bool IsJsonField(const arrow::Field& stored) { return IsJson(stored); }
 
 bool IsBlobColumn(const arrow::Field& declared) { return IsBlobV1(declared) || IsBlobV2(declared); }
 

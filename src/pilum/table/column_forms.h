@@ -21,6 +21,11 @@ struct ColumnForms {
 };
 ColumnForms FormsOf(const std::shared_ptr<arrow::Field>& field, BlobHandling blobs);
 
+// A column of rows from outside as tables store it: JSON text (arrow.json) as JSONB (lance.json), all else as it is.
+std::shared_ptr<arrow::Field> StoredFormOf(const std::shared_ptr<arrow::Field>& field);
+// Is this what a table stores JSON as?
+bool IsJsonField(const arrow::Field& stored);
+
 // Is this field of the table's (declared) schema a blob of either kind?
 bool IsBlobColumn(const arrow::Field& declared);
 

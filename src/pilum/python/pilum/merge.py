@@ -11,7 +11,6 @@ from typing import Any, Dict, Iterable, List, Optional, Union
 import pyarrow as pa
 
 from . import _pilum
-from .errors import UnsupportedError
 from .locks import held
 from .store import _params
 from .write import data_version, places
@@ -78,12 +77,12 @@ class MergeInsertBuilder:
         return self._set(data_version=data_version(version))
 
     def write_mode(self, mode: str) -> "MergeInsertBuilder":
-        """"auto" and "rewrite_rows" are the same: updated rows move to new fragments, whole."""
+        """"auto" and "rewrite_rows" are the same: updated rows move to new fragments, whole. "rewrite_columns": they stay where they
+        are, and the columns that the new rows have are written anew for all rows of their fragments; for updates of few columns
+        of wide rows, without inserts and deletions."""
         if mode not in ("auto", "rewrite_rows", "rewrite_columns"):
             raise ValueError(f"write_mode is 'auto', 'rewrite_rows' or 'rewrite_columns', not {mode!r}")
-        if mode == "rewrite_columns":
-            raise UnsupportedError("write_mode 'rewrite_columns' is not supported by Pilum yet; 'auto' gives the same rows")
-        return self
+        return self._set(rewrite_columns=mode == "rewrite_columns")
 
     def target_bases(self, bases: List[str]) -> "MergeInsertBuilder":
         """New data files go to these base paths of the table, by name or path, one to each in turn."""
@@ -142,9 +141,12 @@ class MergeInsertBuilder:
             steps.append("the columns of the condition are read of the rows that match")
         if given.get("matched") == "update":
             lacking = [name for name in table if name not in names]
-            if lacking:
+            if lacking and not given.get("rewrite_columns"):
                 steps.append(f"the columns that the new rows lack are read of the rows that match: {', '.join(lacking)}")
-            steps.append("rows that match are deleted where they are, and written to new fragments with their new values")
+            if given.get("rewrite_columns"):
+                steps.append("the columns that the new rows have are written anew for all rows of the fragments that have some that match")
+            else:
+                steps.append("rows that match are deleted where they are, and written to new fragments with their new values")
         if given.get("matched") == "delete":
             steps.append("rows that match are deleted where they are")
         if given.get("insert"):

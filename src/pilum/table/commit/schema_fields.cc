@@ -6,6 +6,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/encoding/shape.h"
+#include "pilum/table/column_forms.h"
 #include "pilum/table/manifest.h"
 
 namespace pilum {
@@ -51,7 +52,10 @@ Result<WireFields> FieldsOf(const arrow::Schema& schema, int32_t first_id) {
   for (const auto& f : schema.fields()) {
     if (!names.insert(f->name()).second) return UsageError("Duplicate field name \"{}\" in schema", f->name());
   }
-  PILUM_ASSIGN_OR_RETURN(const std::string bytes, SerializeFileDescriptor(schema, 0));
+  arrow::FieldVector stored;
+  for (const auto& f : schema.fields()) stored.push_back(StoredFormOf(f));
+  PILUM_ASSIGN_OR_RETURN(const std::string bytes,
+                         SerializeFileDescriptor(arrow::Schema(std::move(stored), schema.metadata()), 0));
   wire::FileDescriptor descriptor;
   PILUM_RETURN_NOT_OK(ParseWire(bytes, "schema", &descriptor));
   WireFields out = descriptor.schema().fields();
