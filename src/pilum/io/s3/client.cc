@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 #include <random>
+#include <set>
 
 #include "pilum/io/s3/xml.h"
 
@@ -29,6 +31,27 @@ milliseconds Backoff(int attempts) {
   const auto most = std::min(kLongestWait, kFirstWait * (1 << std::min(attempts - 1, 10)));
   return milliseconds(std::uniform_int_distribution<int64_t>(most.count() / 2, most.count())(random));
 }
+
+// Servers, by address, that were seen to mind conditions.
+class MindingServers {
+ public:
+  static MindingServers& Get() {
+    static MindingServers servers;
+    return servers;
+  }
+  bool Has(const std::string& endpoint) {
+    std::lock_guard lock(mutex_);
+    return known_.contains(endpoint);
+  }
+  void Add(const std::string& endpoint) {
+    std::lock_guard lock(mutex_);
+    known_.insert(endpoint);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> known_;
+};
 
 }  // namespace
 
@@ -137,8 +160,7 @@ Client::Client(std::string bucket, Config config, HttpClient* http, Sha256 sha25
     : bucket_(std::move(bucket)),
       config_(std::move(config)),
       http_(http),
-      sha256_(sha256),
-      conditions_hold_(config_.aws) {}
+      sha256_(sha256) {}
 
 std::string Client::Name(std::string_view key) const {
   return fmt::format("s3://{}{}{}", bucket_, key.empty() ? "" : "/", key);
@@ -174,7 +196,7 @@ Status Client::Run(std::span<Call> calls, int parallel, ReadContext& ctx) {
 }
 
 Status Client::CheckConditions(const Call& won, ReadContext& ctx) {
-  if (conditions_hold_) return Status::OK();
+  if (config_.aws || MindingServers::Get().Has(config_.endpoint)) return Status::OK();
   Call again;
   again.method = won.method;
   again.key = won.key;
@@ -189,7 +211,7 @@ Status Client::CheckConditions(const Call& won, ReadContext& ctx) {
         "writes",
         Name(won.key), config_.endpoint);
   }
-  conditions_hold_ = true;
+  MindingServers::Get().Add(config_.endpoint);
   return Status::OK();
 }
 

@@ -52,7 +52,7 @@ class Client {
   Status Run(Call* call, ReadContext& ctx) { return Run(std::span(call, 1), 1, ctx); }
 
   // After a conditional put that won: does the server, which is not Amazon's, mind the condition at all? The same put must
-  // lose now. Once per client; an error says that this server cannot be written to safely.
+  // lose now. A process asks each server once; an error says that this one cannot be written to safely.
   Status CheckConditions(const Call& won, ReadContext& ctx);
 
   const std::string& bucket() const { return bucket_; }
@@ -70,7 +70,6 @@ class Client {
   const Config config_;
   HttpClient* const http_;
   const Sha256 sha256_;
-  std::atomic<bool> conditions_hold_;
   std::atomic<int64_t> clock_offset_{0};  // seconds that the server's clock is ahead of ours
 };
 

@@ -160,6 +160,10 @@ TEST_F(S3Store, AServerThatIgnoresConditionsIsRefused) {
   EXPECT_TRUE(store_->PutIfAbsent("b", "x").ValueOrDie());
   EXPECT_EQ(fake_.log.size(), 3u);
   Open();
+  EXPECT_TRUE(store_->PutIfAbsent("d", "x").ValueOrDie());
+  EXPECT_EQ(fake_.log.size(), 4u) << "a process asks a server once";
+  config_.endpoint = "http://another";
+  Open();
   fake_.minds_conditions = false;
   const Status status = store_->PutIfAbsent("c", "x").status();
   EXPECT_EQ(KindOf(status), ErrorKind::kUnsupported);

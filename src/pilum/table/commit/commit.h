@@ -55,7 +55,8 @@ class Committer {
  private:
   Result<std::optional<Committed>> Attempt(const wire::Transaction& original, ReadContext& ctx);
   Result<std::shared_ptr<const StoredVersion>> FindNewest(ReadContext& ctx);
-  Status JudgeSince(const wire::Transaction& ours, const StoredVersion& newest, ReadContext& ctx);
+  Result<std::shared_ptr<const StoredVersion>> LoadNew(ReadContext& ctx);
+  Status JudgeSince(const wire::Transaction& ours, const StoredVersion& newest) const;
   Status PutTransaction(const std::string& bytes, const std::string& path);
   void ForgetTransaction(const wire::Transaction& t);
   Result<std::optional<Committed>> PutManifest(const std::string& file, const wire::Manifest& manifest,
@@ -69,7 +70,7 @@ class Committer {
   CommitCheck check_;
   std::vector<std::string> written_;   // not durable yet
   std::vector<ListedVersion> listed_;  // as of the last look
-  std::map<uint64_t, wire::Transaction> theirs_;
+  std::map<uint64_t, wire::Transaction> theirs_;  // of the versions since the one that was read
   std::string put_transaction_;  // bytes that lie in its file
   bool own_uuid_ = true;
 };

@@ -59,6 +59,7 @@ Status PutUnsynced(ObjectStore* table, const std::string& path, const std::strin
 }
 
 void PutHint(ObjectStore* table, uint64_t version) {
+  if (table->cost().remote) return;
   (void)PutUnsynced(table, "_versions/latest_version_hint.json", fmt::format("{{\"version\":{}}}", version));
 }
 

@@ -20,7 +20,8 @@ Result<std::string> SerializeManifestFile(const wire::IndexSection& indices, con
 std::string TransactionName(const wire::Transaction& transaction);
 // A whole file, not durable yet.
 Status PutUnsynced(ObjectStore* table, const std::string& path, const std::string& bytes);
-// The newest version, as advice: whoever believes it looks further, and nobody needs it. Best effort.
+// The newest version, as advice: whoever believes it looks further, and nobody needs it. Best effort; as pylance does, not
+// where a request costs a round trip.
 void PutHint(ObjectStore* table, uint64_t version);
 
 }  // namespace pilum

@@ -30,6 +30,15 @@ Result<std::shared_ptr<const StoredVersion>> Parse(const std::string& name, cons
   return out;
 }
 
+Result<std::optional<wire::Transaction>> MadeBy(const ReadOnlyStore& table, const ByteSource& source,
+                                                const Manifest& manifest, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto found, ReadTransactionBytes(table, source, manifest, ctx));
+  if (!found) return std::optional<wire::Transaction>();
+  std::optional<wire::Transaction> out(std::in_place);
+  PILUM_RETURN_NOT_OK(ParseWire(found->message, "transaction", &*out));
+  return out;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
@@ -48,15 +57,20 @@ Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& tab
   return Parse(table.uri() + "/" + listed.path(), listed, std::move(manifest), source.get(), ctx);
 }
 
+Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
+                                                        Result<std::optional<wire::Transaction>>* made_by,
+                                                        ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(const auto source, table.OpenSource(listed.path(), ctx));
+  PILUM_ASSIGN_OR_RETURN(auto manifest, ReadListed(*source, listed, ctx));
+  *made_by = MadeBy(table, *source, *manifest, ctx);
+  return Parse(table.uri() + "/" + listed.path(), listed, std::move(manifest), source.get(), ctx);
+}
+
 Result<std::optional<wire::Transaction>> LoadTransaction(const ReadOnlyStore& table, const ListedVersion& listed,
                                                          ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(const auto source, table.OpenSource(listed.path(), ctx));
   PILUM_ASSIGN_OR_RETURN(const auto manifest, ReadListed(*source, listed, ctx));
-  PILUM_ASSIGN_OR_RETURN(auto found, ReadTransactionBytes(table, *source, *manifest, ctx));
-  if (!found) return std::optional<wire::Transaction>();
-  std::optional<wire::Transaction> out(std::in_place);
-  PILUM_RETURN_NOT_OK(ParseWire(found->message, "transaction", &*out));
-  return out;
+  return MadeBy(table, *source, *manifest, ctx);
 }
 
 Status CheckWritable(const StoredVersion& version) {

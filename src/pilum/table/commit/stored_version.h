@@ -26,6 +26,11 @@ Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& tab
 Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
                                                         std::shared_ptr<const Manifest> manifest, ReadContext& ctx);
 
+// Also what made it, out of the same file: as LoadTransaction.
+Result<std::shared_ptr<const StoredVersion>> LoadStored(const ReadOnlyStore& table, const ListedVersion& listed,
+                                                        Result<std::optional<wire::Transaction>>* made_by,
+                                                        ReadContext& ctx);
+
 // What made the version. nullopt: nothing on disk says so (any more). kCorrupt where what is there does not parse.
 Result<std::optional<wire::Transaction>> LoadTransaction(const ReadOnlyStore& table, const ListedVersion& listed,
                                                          ReadContext& ctx);
