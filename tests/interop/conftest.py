@@ -30,6 +30,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "heavy: too long for the quick tests, or wants older peers")
+    config.addinivalue_line("markers", "random: takes a budget, so that the heavy run repeats it for longer; set by what it asks for")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "budget" in getattr(item, "fixturenames", ()):
+            item.add_marker("random")
 
 
 def pytest_report_header(config):

@@ -12,6 +12,8 @@ from pilum.file import LanceFileReader
 from randgen import Generator
 from test_random import compact, pick, their_read, write_ours
 
+pytestmark = pytest.mark.heavy  # wants older peers
+
 # pylance, and the file versions that it reads and writes as stable ones or nearly so.
 PEERS = [("14.0.2", "2.0"), ("14.0.2", "2.1"), ("14.0.2", "2.2"), ("7.1.0", "2.0"), ("7.1.0", "2.1"), ("7.1.0", "2.2"),
          ("0.39.0", "2.0"), ("0.39.0", "2.1")]

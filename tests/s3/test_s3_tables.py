@@ -178,6 +178,7 @@ def expected(root, change):
     return before, state(uri)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_request_fails(uri, s3, change, how, monkeypatch):

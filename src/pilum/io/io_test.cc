@@ -186,7 +186,8 @@ TEST_P(Stores, AgesAreOfAppearanceOnTheStoresClock) {
   for (const ObjectInfo& o : listed) {
     EXPECT_GE(o.modified, before) << o.path;
     EXPECT_LE(o.modified, after) << o.path;
-    if (std::string_view(GetParam()) != "s3") EXPECT_LT(o.modified, after) << o.path;  // its clock tells seconds alone
+    if (std::string_view(GetParam()) == "s3") continue;  // its clock tells seconds alone
+    EXPECT_LT(o.modified, after) << o.path;
   }
   EXPECT_TRUE(store_->List("").ValueOrDie().size() == 4) << "the clock leaves nothing behind";
 }

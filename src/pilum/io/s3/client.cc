@@ -157,10 +157,7 @@ class Client::Exchange : public HttpExchange {
 };
 
 Client::Client(std::string bucket, Config config, HttpClient* http, Sha256 sha256)
-    : bucket_(std::move(bucket)),
-      config_(std::move(config)),
-      http_(http),
-      sha256_(sha256) {}
+    : bucket_(std::move(bucket)), config_(std::move(config)), http_(http), sha256_(sha256) {}
 
 std::string Client::Name(std::string_view key) const {
   return fmt::format("s3://{}{}{}", bucket_, key.empty() ? "" : "/", key);

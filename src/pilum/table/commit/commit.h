@@ -68,10 +68,10 @@ class Committer {
   const CommitOptions options_;
   std::optional<TakenRows> taken_;
   CommitCheck check_;
-  std::vector<std::string> written_;   // not durable yet
-  std::vector<ListedVersion> listed_;  // as of the last look
+  std::vector<std::string> written_;              // not durable yet
+  std::vector<ListedVersion> listed_;             // as of the last look
   std::map<uint64_t, wire::Transaction> theirs_;  // of the versions since the one that was read
-  std::string put_transaction_;  // bytes that lie in its file
+  std::string put_transaction_;                   // bytes that lie in its file
   bool own_uuid_ = true;
 };
 
