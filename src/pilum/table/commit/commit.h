@@ -73,6 +73,7 @@ class Committer {
   std::map<uint64_t, wire::Transaction> theirs_;  // of the versions since the one that was read
   std::string put_transaction_;                   // bytes that lie in its file
   bool own_uuid_ = true;
+  bool crowded_ = false;  // others commit at this moment
 };
 
 }  // namespace pilum
