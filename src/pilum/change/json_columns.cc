@@ -7,6 +7,7 @@
 
 #include "pilum/query/evaluate.h"
 #include "pilum/table/column_forms.h"
+#include "pilum/table/json_texts.h"
 #include "pilum/values/jsonb.h"
 
 namespace pilum {
@@ -34,23 +35,6 @@ Result<std::shared_ptr<arrow::Array>> JsonToStored(const std::shared_ptr<arrow::
   return out.Finish();
 }
 
-namespace {
-
-Result<std::shared_ptr<arrow::Array>> JsonToText(const arrow::Array& stored, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(const auto bytes, BytesOf(stored));
-  arrow::StringBuilder out(ctx.memory_pool());
-  std::string text;
-  for (int64_t i = 0; i < stored.length(); ++i) {
-    if (i % 1024 == 0) PILUM_RETURN_NOT_OK(ctx.Check());
-    text.clear();
-    if (stored.IsValid(i)) PILUM_RETURN_NOT_OK(AppendJsonbText(bytes[static_cast<size_t>(i)], &text));
-    PILUM_RETURN_NOT_OK(stored.IsValid(i) ? out.Append(text) : out.AppendNull());
-  }
-  return out.Finish();
-}
-
-}  // namespace
-
 Result<std::shared_ptr<arrow::RecordBatch>> WithJsonText(const arrow::RecordBatch& batch,
                                                          const std::function<bool(const std::string&)>& wanted,
                                                          ReadContext& ctx) {
@@ -58,7 +42,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> WithJsonText(const arrow::RecordBatc
   auto fields = batch.schema()->fields();
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!IsJsonField(*fields[i]) || !wanted(fields[i]->name())) continue;
-    PILUM_ASSIGN_OR_RETURN(columns[i], JsonToText(*columns[i], ctx));
+    PILUM_ASSIGN_OR_RETURN(columns[i], JsonTexts(*columns[i], ctx));
     fields[i] = FormsOf(fields[i], BlobHandling::kDescriptions).given;
   }
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), std::move(columns));

@@ -138,8 +138,8 @@ class Arith : public ValueExpr {
       }
     };
     if (form_ == Form::kFloat) {
-      PILUM_ASSIGN_OR_RETURN(auto x, AsFloats(*a));
-      PILUM_ASSIGN_OR_RETURN(auto y, AsFloats(*b));
+      PILUM_ASSIGN_OR_RETURN(auto x, DoublesOf(*a));
+      PILUM_ASSIGN_OR_RETURN(auto y, DoublesOf(*b));
       arrow::DoubleBuilder builder;
       PILUM_RETURN_NOT_OK(builder.Reserve(in.rows));
       for (int64_t i = 0; i < in.rows; ++i) {
@@ -184,21 +184,6 @@ class Arith : public ValueExpr {
     return MakeArrayOf(type(), out);
   }
 
-  static Result<std::vector<double>> AsFloats(const arrow::Array& a) {
-    if (arrow::is_floating(a.type_id())) return FloatsOf(a);
-    std::vector<double> out(static_cast<size_t>(a.length()));
-    if (IsInt(*a.type())) {
-      PILUM_ASSIGN_OR_RETURN(auto ints, IntsOf(a));
-      for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(ints[i]);
-      return out;
-    }
-    PILUM_ASSIGN_OR_RETURN(auto decimals, DecimalsOf(a));
-    const int32_t scale = static_cast<const arrow::DecimalType&>(*a.type()).scale();
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (a.IsValid(static_cast<int64_t>(i))) out[i] = ExactNumber::FromDecimal(decimals[i], scale).ToDouble();
-    }
-    return out;
-  }
   static Result<std::vector<Decimal256>> AsDecimals(const arrow::Array& a) {
     if (arrow::is_decimal(a.type_id())) return DecimalsOf(a);
     PILUM_ASSIGN_OR_RETURN(auto ints, IntsOf(a));

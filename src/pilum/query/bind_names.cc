@@ -121,10 +121,18 @@ Result<ResolvedColumn> Binder::Resolve(const std::vector<NamePart>& parts, size_
 }
 
 std::vector<FieldPath> Binder::json_only() const {
-  std::set<FieldPath> plain, out;
-  for (size_t i = 0; i < columns_.size(); ++i) (looked_into_.contains(i) ? out : plain).insert(columns_[i]);
+  const std::set<FieldPath> plain = plain_columns();
+  std::set<FieldPath> out(columns_.begin(), columns_.end());
   std::erase_if(out, [&](const FieldPath& path) { return plain.contains(path); });
   return {out.begin(), out.end()};
+}
+
+std::set<FieldPath> Binder::plain_columns() const {
+  std::set<FieldPath> out;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (!looked_into_.contains(i)) out.insert(columns_[i]);
+  }
+  return out;
 }
 
 std::vector<FieldPath> Binder::columns() const { return MinimalPaths(columns_); }

@@ -48,6 +48,8 @@ class Binder {
   const std::vector<FieldPath>& all_columns() const { return columns_; }
   // Those of them that stand in json_* functions alone, as the JSON that is looked into.
   std::vector<FieldPath> json_only() const;
+  // The others: what is read as it is bound.
+  std::set<FieldPath> plain_columns() const;
   const ColumnsOf& columns_of() const { return columns_of_; }
 
   // Used by functions: a bound operand as a value (literals by their default type), and errors with a place.

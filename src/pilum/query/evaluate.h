@@ -149,5 +149,7 @@ Result<std::vector<std::string_view>> BytesOf(const arrow::Array& array);
 Result<std::vector<Int128>> IntsOf(const arrow::Array& array);
 Result<std::vector<double>> FloatsOf(const arrow::Array& array);
 Result<std::vector<arrow::Decimal256>> DecimalsOf(const arrow::Array& array);
+// Any of these as floats.
+Result<std::vector<double>> DoublesOf(const arrow::Array& array);
 
 }  // namespace pilum

@@ -3,6 +3,7 @@
 #include <arrow/util/float16.h>
 
 #include "pilum/query/evaluate.h"
+#include "pilum/values/exact_number.h"
 
 namespace pilum {
 
@@ -179,6 +180,22 @@ Result<std::vector<arrow::Decimal256>> DecimalsOf(const arrow::Array& a) {
           a, [](const auto& t, int64_t i) { return Decimal256(t.GetValue(i)); });
     default: return Status::TypeError("not decimals: ", a.type()->ToString());
   }
+}
+
+Result<std::vector<double>> DoublesOf(const arrow::Array& a) {
+  if (arrow::is_floating(a.type_id())) return FloatsOf(a);
+  std::vector<double> out(static_cast<size_t>(a.length()));
+  if (arrow::is_decimal(a.type_id())) {
+    PILUM_ASSIGN_OR_RETURN(auto decimals, DecimalsOf(a));
+    const int32_t scale = static_cast<const arrow::DecimalType&>(*a.type()).scale();
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (a.IsValid(static_cast<int64_t>(i))) out[i] = ExactNumber::FromDecimal(decimals[i], scale).ToDouble();
+    }
+    return out;
+  }
+  PILUM_ASSIGN_OR_RETURN(auto ints, IntsOf(a));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(ints[i]);
+  return out;
 }
 
 }  // namespace pilum

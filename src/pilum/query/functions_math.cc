@@ -10,7 +10,6 @@
 #include <arrow/compute/api.h>
 
 #include "pilum/query/row_function.h"
-#include "pilum/values/exact_number.h"
 #include "pilum/values/value_builder.h"
 
 namespace pilum {
@@ -54,23 +53,6 @@ const std::vector<Unary<T>>& Unaries() {
   return table;
 }
 
-// Any numbers as floats.
-Result<std::vector<double>> AsDoubles(const arrow::Array& a) {
-  if (arrow::is_floating(a.type_id())) return FloatsOf(a);
-  std::vector<double> out(static_cast<size_t>(a.length()));
-  if (arrow::is_integer(a.type_id())) {
-    PILUM_ASSIGN_OR_RETURN(auto ints, IntsOf(a));
-    std::transform(ints.begin(), ints.end(), out.begin(), [](Int128 v) { return static_cast<double>(v); });
-    return out;
-  }
-  PILUM_ASSIGN_OR_RETURN(auto decimals, DecimalsOf(a));
-  const int32_t scale = static_cast<const arrow::DecimalType&>(*a.type()).scale();
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (a.IsValid(static_cast<int64_t>(i))) out[i] = ExactNumber::FromDecimal(decimals[i], scale).ToDouble();
-  }
-  return out;
-}
-
 // f(x) or f(x, y) of floats; nullopt: no value.
 using Floats = std::optional<double> (*)(double x, double y);
 class FloatFunction : public ValueExpr {
@@ -102,10 +84,10 @@ class FloatFunction : public ValueExpr {
   template <typename Builder>
   Result<std::shared_ptr<arrow::Array>> Of(const arrow::Array& a, const arrow::Array& b, EvalContext& in) const {
     using T = typename Builder::value_type;
-    PILUM_ASSIGN_OR_RETURN(const auto x, AsDoubles(a));
+    PILUM_ASSIGN_OR_RETURN(const auto x, DoublesOf(a));
     std::vector<double> y;
     if (args_.size() > 1) {
-      PILUM_ASSIGN_OR_RETURN(y, AsDoubles(b));
+      PILUM_ASSIGN_OR_RETURN(y, DoublesOf(b));
     }
     Builder out(in.ctx.memory_pool());
     PILUM_RETURN_NOT_OK(out.Reserve(in.rows));
@@ -191,7 +173,7 @@ class FloatTest : public ValueExpr {
   std::string ToString() const override { return shown_; }
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
     PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*value_, in));
-    PILUM_ASSIGN_OR_RETURN(const auto x, AsDoubles(*array));
+    PILUM_ASSIGN_OR_RETURN(const auto x, DoublesOf(*array));
     arrow::BooleanBuilder out(in.ctx.memory_pool());
     PILUM_RETURN_NOT_OK(out.Reserve(in.rows));
     for (int64_t i = 0; i < in.rows; ++i) {

@@ -200,25 +200,19 @@ class Joined : public ValueExpr {
   explicit Joined(std::vector<ValuePtr> parts) : ValueExpr(arrow::large_utf8()), parts_(std::move(parts)) {}
   std::string ToString() const override { return fmt::format("concat_ws({}, …)", parts_[0]->ToString()); }
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
-    std::vector<std::shared_ptr<arrow::Array>> arrays;
-    std::vector<std::vector<std::string_view>> views;
-    for (const auto& p : parts_) {
-      PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*p, in));
-      PILUM_ASSIGN_OR_RETURN(views.emplace_back(), BytesOf(*array));
-      arrays.push_back(std::move(array));
-    }
+    PILUM_ASSIGN_OR_RETURN(const RowArgs parts, EvalArgs(parts_, "", in));
     arrow::LargeStringBuilder out(in.ctx.memory_pool());
     std::string row;
     for (int64_t i = 0; i < in.rows; ++i) {
       row.clear();
       bool first = true;
-      for (size_t p = 1; p < arrays.size(); ++p) {
-        if (arrays[p]->IsNull(i)) continue;
-        if (!first) row += views[0][static_cast<size_t>(i)];
-        row += views[p][static_cast<size_t>(i)];
+      for (size_t p = 1; p < parts.size(); ++p) {
+        if (parts.arrays[p]->IsNull(i)) continue;
+        if (!first) row += parts.text(0, static_cast<size_t>(i));
+        row += parts.text(p, static_cast<size_t>(i));
         first = false;
       }
-      PILUM_RETURN_NOT_OK(arrays[0]->IsNull(i) ? out.AppendNull() : out.Append(row));
+      PILUM_RETURN_NOT_OK(parts.arrays[0]->IsNull(i) ? out.AppendNull() : out.Append(row));
     }
     return out.Finish();
   }

@@ -4,7 +4,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/base/utf8.h"
-#include "pilum/query/functions.h"
+#include "pilum/query/row_function.h"
 #include "pilum/values/text.h"
 #include "pilum/values/value_builder.h"
 
@@ -139,24 +139,17 @@ class Concat : public ValueExpr {
       : ValueExpr(arrow::large_utf8()), parts_(std::move(parts)), skip_null_(skip_null) {}
   std::string ToString() const override { return fmt::format("concat({}, …)", parts_[0]->ToString()); }
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
-    std::vector<std::shared_ptr<arrow::Array>> arrays;
-    std::vector<std::vector<std::string_view>> views;
-    for (const auto& p : parts_) {
-      PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*p, in));
-      PILUM_ASSIGN_OR_RETURN(auto v, BytesOf(*array));
-      arrays.push_back(std::move(array));
-      views.push_back(std::move(v));
-    }
+    PILUM_ASSIGN_OR_RETURN(const RowArgs parts, EvalArgs(parts_, "", in));
     arrow::LargeStringBuilder out;
     std::string row;
     for (int64_t i = 0; i < in.rows; ++i) {
       row.clear();
       bool null = false;
-      for (size_t p = 0; p < arrays.size(); ++p) {
-        if (arrays[p]->IsNull(i)) {
+      for (size_t p = 0; p < parts.size(); ++p) {
+        if (parts.arrays[p]->IsNull(i)) {
           null |= !skip_null_;
         } else {
-          row += views[p][static_cast<size_t>(i)];
+          row += parts.text(p, static_cast<size_t>(i));
         }
       }
       PILUM_RETURN_NOT_OK(null ? out.AppendNull() : out.Append(row));

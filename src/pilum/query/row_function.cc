@@ -22,19 +22,7 @@ class RowFunction : public ValueExpr {
   }
 
   Result<std::shared_ptr<arrow::Array>> Eval(EvalContext& in) const override {
-    RowArgs args;
-    for (size_t i = 0; i < args_.size(); ++i) {
-      PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*args_[i], in));
-      const bool number = forms_[i] == 'i';
-      args.texts.emplace_back();
-      args.ints.emplace_back();
-      if (number) {
-        PILUM_ASSIGN_OR_RETURN(args.ints.back(), IntsOf(*array));
-      } else {
-        PILUM_ASSIGN_OR_RETURN(args.texts.back(), BytesOf(*array));
-      }
-      args.arrays.push_back(std::move(array));
-    }
+    PILUM_ASSIGN_OR_RETURN(const RowArgs args, EvalArgs(args_, forms_, in));
     PILUM_ASSIGN_OR_RETURN(auto result, Rows(args, in));
     PILUM_RETURN_NOT_OK(Check(args.arrays, *result, in));
     return result;
@@ -116,6 +104,22 @@ class NumberRows : public RowFunction {
 };
 
 }  // namespace
+
+Result<RowArgs> EvalArgs(const std::vector<ValuePtr>& args, std::string_view forms, EvalContext& in) {
+  RowArgs out;
+  for (size_t i = 0; i < args.size(); ++i) {
+    PILUM_ASSIGN_OR_RETURN(auto array, EvalPlain(*args[i], in));
+    out.texts.emplace_back();
+    out.ints.emplace_back();
+    if (i < forms.size() && forms[i] == 'i') {
+      PILUM_ASSIGN_OR_RETURN(out.ints.back(), IntsOf(*array));
+    } else {
+      PILUM_ASSIGN_OR_RETURN(out.texts.back(), BytesOf(*array));
+    }
+    out.arrays.push_back(std::move(array));
+  }
+  return out;
+}
 
 bool HasNullArgument(const FunctionCall& f) {
   for (const auto& o : f.args) {

@@ -25,6 +25,8 @@ struct RowArgs {
 using TextRow = std::optional<std::string_view> (*)(const RowArgs& args, size_t row, std::string* room);
 using NumberRow = std::optional<Int128> (*)(const RowArgs& args, size_t row);
 
+// The values of arguments: whole numbers where the form is i, else texts or binaries; those past `forms` too.
+Result<RowArgs> EvalArgs(const std::vector<ValuePtr>& args, std::string_view forms, EvalContext& in);
 // What an argument must be, a character each: t text, b text or binary, i whole number.
 Result<std::vector<ValuePtr>> BindArgs(const FunctionCall& f, std::string_view forms);
 bool HasNullArgument(const FunctionCall& f);

@@ -8,15 +8,13 @@
 
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
-#include <arrow/buffer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/bitmap_ops.h>
 
 #include "pilum/file/projection.h"
 #include "pilum/source/field_path.h"
 #include "pilum/table/blobs.h"
-#include "pilum/values/jsonb.h"
+#include "pilum/table/json_texts.h"
 
 namespace pilum {
 namespace {
@@ -25,40 +23,6 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 // The bytes of blobs as large_binary, for descriptions (of blob v2) of the column at a path.
 using FetchBlobs = std::function<Result<ArrayPtr>(const FieldPath&, const ArrayPtr&)>;
-
-// Text takes about as many bytes as its JSONB: one buffer, which seldom grows.
-Result<ArrayPtr> JsonTexts(const arrow::Array& array, ReadContext& ctx) {
-  const auto& stored = static_cast<const arrow::LargeBinaryArray&>(array);
-  const int64_t rows = stored.length();
-  const int64_t expected = rows > 0 ? stored.value_offset(rows) - stored.value_offset(0) : 0;
-  PILUM_ASSIGN_OR_RETURN(auto bytes, arrow::AllocateResizableBuffer(expected + expected / 8 + 64, ctx.memory_pool()));
-  PILUM_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
-                         arrow::AllocateBuffer((rows + 1) * 4, ctx.memory_pool()));
-  auto* offset = reinterpret_cast<int32_t*>(offsets->mutable_data());
-  int64_t size = 0;
-  std::string text;
-  for (int64_t i = 0; i < rows; ++i) {
-    offset[i] = static_cast<int32_t>(size);
-    if (i % 1024 == 0) PILUM_RETURN_NOT_OK(ctx.Check());
-    if (stored.IsNull(i)) continue;
-    text.clear();
-    PILUM_RETURN_NOT_OK(AppendJsonbText(stored.GetView(i), &text));
-    const int64_t end = size + static_cast<int64_t>(text.size());
-    if (end > INT32_MAX) return Status::CapacityError("a batch of more than 2 GiB of JSON text: ask for fewer rows");
-    if (end > bytes->size()) PILUM_RETURN_NOT_OK(bytes->Resize(std::max(end, bytes->size() * 3 / 2), false));
-    std::copy(text.begin(), text.end(), bytes->mutable_data() + size);
-    size = end;
-  }
-  offset[rows] = static_cast<int32_t>(size);
-  PILUM_RETURN_NOT_OK(bytes->Resize(size, false));
-  std::shared_ptr<arrow::Buffer> valid;
-  if (stored.null_count() > 0) {
-    PILUM_ASSIGN_OR_RETURN(
-        valid, arrow::internal::CopyBitmap(ctx.memory_pool(), stored.null_bitmap_data(), stored.offset(), rows));
-  }
-  return std::make_shared<arrow::StringArray>(rows, std::move(offsets), std::move(bytes), std::move(valid),
-                                              stored.null_count());
-}
 
 // Where the items of a list or map begin and end.
 std::pair<int64_t, int64_t> ItemsOf(const arrow::Array& array) {

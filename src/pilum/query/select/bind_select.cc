@@ -333,22 +333,15 @@ class SelectBinder {
       if (!RowKeys::CanEncode(*type))
         return QueryError("DISTINCT is not defined for '{}', {}", names_[i], type->ToString());
     }
-    std::set<FieldPath> seen;
-    const auto json = rows_.json_only(), json_of_having = having_rows_.json_only();
-    const auto among = [](const std::vector<FieldPath>& paths, const FieldPath& path) {
-      return std::find(paths.begin(), paths.end(), path) != paths.end();
-    };
+    std::set<FieldPath> seen, plain;
     for (const Binder* binder : {&rows_, &having_rows_}) {
       for (const auto& path : binder->all_columns()) {
         if (seen.insert(path).second) tail_.inputs.push_back(path);
       }
+      plain.merge(binder->plain_columns());
     }
-    const auto plain = [&](const Binder& binder, const std::vector<FieldPath>& looked_into, const FieldPath& path) {
-      return among(binder.all_columns(), path) && !among(looked_into, path);
-    };
-    std::copy_if(tail_.inputs.begin(), tail_.inputs.end(), std::back_inserter(tail_.json_only), [&](const auto& path) {
-      return !plain(rows_, json, path) && !plain(having_rows_, json_of_having, path);
-    });
+    std::copy_if(tail_.inputs.begin(), tail_.inputs.end(), std::back_inserter(tail_.json_only),
+                 [&](const auto& path) { return !plain.contains(path); });
     return Status::OK();
   }
 
