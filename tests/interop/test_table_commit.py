@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import struct
+import time
 
 import lance
 import pilum
@@ -412,3 +413,18 @@ def test_transaction_properties_are_texts(tmp_path):
     transaction = pilum.Transaction(1, Ours.Append(write_fragments(rows(3), uri)), transaction_properties={"n": 7})
     with pytest.raises(TypeError, match="'n': 7"):
         pilum.LanceDataset.commit(uri, transaction)
+
+
+def test_who_opens_again_sees_what_the_other_committed(tmp_path):
+    path = str(tmp_path / "t")
+    lance.write_dataset(pa.table({"x": [0]}), path)
+    time.sleep(2.1)  # from here on a folder's stamp counts
+    held = [pilum.dataset(path) for _ in range(2)][-1]
+    assert (held.version, held.latest_version) == (1, 1)
+    for i in range(2, 6):
+        lance.write_dataset(pa.table({"x": [i]}), path, mode="append")
+        assert (held.latest_version, pilum.dataset(path).version) == (i, i)
+    time.sleep(2.1)
+    assert pilum.dataset(path).version == 5
+    pilum.write_dataset(pa.table({"x": [9]}), path, mode="append")
+    assert (held.latest_version, pilum.dataset(path).version, lance.dataset(path).version) == (6, 6, 6)

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "pilum/io/local_file.h"
+#include "pilum/io/local_folder.h"
 #include "pilum/io/local_sync.h"
 #include "pilum/io/object_store.h"
 #include "pilum/io/store_impl.h"
@@ -88,8 +89,16 @@ class LocalStore : public ObjectStore {
   Result<std::vector<std::string>> ListPaths(const std::string& prefix, ReadContext& ctx) const override {
     std::vector<std::string> out;
     const size_t slash = prefix.rfind('/');
-    PILUM_RETURN_NOT_OK(AddPaths(slash == std::string::npos ? "" : prefix.substr(0, slash + 1), &out, ctx));
+    bool plain = true;
+    PILUM_RETURN_NOT_OK(AddPaths(slash == std::string::npos ? "" : prefix.substr(0, slash + 1), &out, &plain, ctx));
     std::erase_if(out, [&](const std::string& path) { return !path.starts_with(prefix); });
+    return out;
+  }
+
+  std::string FolderPath(const std::string& folder) const { return root_ + "/" + folder; }
+  Result<std::vector<std::string>> ListFolder(const std::string& folder, bool* plain, ReadContext& ctx) const {
+    std::vector<std::string> out;
+    PILUM_RETURN_NOT_OK(AddPaths(folder + "/", &out, plain, ctx));
     return out;
   }
 
@@ -192,8 +201,9 @@ class LocalStore : public ObjectStore {
     return Put(full, TemporaryName(full), bytes, sync, full_others);
   }
 
-  // Those of the files below `folder` ("" or "a/b/"), told by what the folder says of their kinds.
-  Status AddPaths(const std::string& folder, std::vector<std::string>* out, ReadContext& ctx) const {
+  // Those of the files below `folder` ("" or "a/b/"), told by what the folder says of their kinds. `plain` becomes false
+  // where there is anything but files.
+  Status AddPaths(const std::string& folder, std::vector<std::string>* out, bool* plain, ReadContext& ctx) const {
     PILUM_RETURN_NOT_OK(ctx.Check());
     const std::string full = root_ + "/" + folder;
     const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(full.c_str()), ::closedir);
@@ -205,13 +215,14 @@ class LocalStore : public ObjectStore {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       auto kind = entry->d_type;
+      *plain = *plain && kind == DT_REG;
       struct stat st;
       // As for List: links to files count as files, links to folders are not followed.
       if ((kind == DT_LNK || kind == DT_UNKNOWN) &&
           ::fstatat(::dirfd(open.get()), entry->d_name, &st, kind == DT_LNK ? 0 : AT_SYMLINK_NOFOLLOW) == 0) {
         kind = S_ISREG(st.st_mode) ? DT_REG : S_ISDIR(st.st_mode) && kind == DT_UNKNOWN ? DT_DIR : DT_UNKNOWN;
       }
-      if (kind == DT_DIR) PILUM_RETURN_NOT_OK(AddPaths(fmt::format("{}{}/", folder, name), out, ctx));
+      if (kind == DT_DIR) PILUM_RETURN_NOT_OK(AddPaths(fmt::format("{}{}/", folder, name), out, plain, ctx));
       if (kind == DT_REG && !IsTemporaryName(name)) out->emplace_back(folder).append(name);
     }
   }
@@ -260,6 +271,16 @@ class LocalStore : public ObjectStore {
 };
 
 }  // namespace
+
+std::optional<std::string> LocalFolder(const ReadOnlyStore& store, const std::string& folder) {
+  const auto* local = dynamic_cast<const LocalStore*>(&store);
+  return local ? std::optional(local->FolderPath(folder)) : std::nullopt;
+}
+
+Result<std::vector<std::string>> ListLocalFolder(const ReadOnlyStore& store, const std::string& folder, bool* plain,
+                                                 ReadContext& ctx) {
+  return dynamic_cast<const LocalStore&>(store).ListFolder(folder, plain, ctx);
+}
 
 std::shared_ptr<ObjectStore> MakeLocalStore(std::string root) { return std::make_shared<LocalStore>(std::move(root)); }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "pilum/table/newest_listed.h"
+
 namespace pilum {
 namespace {
 
@@ -81,6 +83,14 @@ Result<std::shared_ptr<const Manifest>> ReadListed(const ByteSource& source, con
 }
 
 Result<FoundVersion> FindLatest(const ReadOnlyStore& table, ReadContext& ctx) {
+  PILUM_ASSIGN_OR_RETURN(auto found, FindNewestListed(table, ctx));
+  if (!found.version) return NoTable(table);
+  if (!found.mixed) {
+    auto manifest = ReadListed(table, *found.version, ctx);
+    if (manifest.ok()) return FoundVersion{*found.version, std::move(*manifest)};
+    if (!IsUnreadable(manifest.status())) return manifest.status();
+  }
+  // What is wrong is told beside the others.
   PILUM_ASSIGN_OR_RETURN(auto listed, ListAttached(table, ctx));
   const ListedVersion newest = *std::max_element(
       listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.name.version < b.name.version; });

@@ -4,6 +4,7 @@
 
 #include "pilum/table/find_version.h"
 #include "pilum/table/index_kind.h"
+#include "pilum/table/newest_listed.h"
 #include "pilum/table/snapshot.h"
 
 namespace pilum {
@@ -118,9 +119,9 @@ Result<std::vector<TableVersion>> Table::Versions(ReadContext& ctx) const {
 }
 
 Result<uint64_t> Table::LatestVersion(ReadContext& ctx) const {
-  PILUM_ASSIGN_OR_RETURN(auto listed, ListVersions(*store_, ctx));
-  if (listed.attached.empty()) return NotFoundError("{}: it has no versions any more", store_->uri());
-  return listed.attached.back().name.version;
+  PILUM_ASSIGN_OR_RETURN(const auto newest, FindNewestListed(*store_, ctx));
+  if (!newest.version) return NotFoundError("{}: it has no versions any more", store_->uri());
+  return newest.version->name.version;
 }
 
 Result<std::optional<Transaction>> Table::ReadTransaction(ReadContext& ctx) const {

@@ -1,7 +1,9 @@
 #include "pilum/table/table.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -300,6 +302,26 @@ TEST_F(DamagedTable, GarbageBesideItIsPassedOverAndTheHintIsNotTrusted) {
     Write(dir_ / "_versions/latest_version_hint.json", hint);
     EXPECT_EQ(Open(dir_)->manifest().version, 5u);
   }
+}
+
+// Whatever is remembered of a folder that nothing changed for a while.
+TEST_F(DamagedTable, TheNewestIsFoundAfterEachChangeOfItsFolder) {
+  const fs::path away = dir_ / "away";
+  const auto settle = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); };
+  fs::rename(Manifest(5), away);
+  settle();
+  ReadContext ctx;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Open(dir_)->manifest().version, 4u);
+  EXPECT_EQ(Open(dir_)->LatestVersion(ctx).ValueOrDie(), 4u);
+  const auto table = Open(dir_);
+  fs::rename(away, Manifest(5));
+  EXPECT_EQ(table->LatestVersion(ctx).ValueOrDie(), 5u);
+  EXPECT_EQ(Open(dir_)->manifest().version, 5u);
+  fs::rename(Manifest(5), away);
+  EXPECT_EQ(Open(dir_)->manifest().version, 4u);
+  fs::rename(away, Manifest(5));
+  settle();
+  EXPECT_EQ(Open(dir_)->manifest().version, 5u);
 }
 
 TEST_F(DamagedTable, TwoWaysOfNamingAreRefusedButVersionsOpen) {
