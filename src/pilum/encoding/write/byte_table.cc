@@ -12,19 +12,6 @@ uint64_t Fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(m) ^ static_cast<uint64_t>(m >> 64);
 }
 
-// Masks of the first n bytes of a 16-byte pair of words.
-struct Masks {
-  uint64_t low[17], high[17];
-  constexpr Masks() : low(), high() {
-    auto first = [](int n) { return n >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * n)) - 1; };
-    for (int n = 0; n <= 16; ++n) {
-      low[n] = first(n);
-      high[n] = n <= 8 ? 0 : first(n - 8);
-    }
-  }
-};
-constexpr Masks kMasks;
-
 bool SameLong(const uint8_t* a, const uint8_t* b, size_t n) {  // 16 bytes or more
   for (size_t i = 0; i + 16 <= n; i += 8) {
     if (LoadLE<uint64_t>(a + i) != LoadLE<uint64_t>(b + i)) return false;
@@ -35,7 +22,7 @@ bool SameLong(const uint8_t* a, const uint8_t* b, size_t n) {  // 16 bytes or mo
 
 }  // namespace
 
-// A multiply-fold hash in the manner of wyhash: 16 bytes a step, good enough for tables, never stored.
+// 16 bytes a step.
 uint64_t HashBytes(const void* data, size_t n) {
   const uint8_t* p = static_cast<const uint8_t*>(data);
   uint64_t h = n * k0 + k1, a = 0, b = 0;
@@ -53,62 +40,54 @@ uint64_t HashBytes(const void* data, size_t n) {
   return Fold(a ^ k1, Fold(b ^ h, k0));
 }
 
-ByteTable::Key ByteTable::KeyOf(std::string_view v, size_t readable) {
+ByteTable::Key ByteTable::OtherKey(std::string_view v) {
   const size_t n = v.size();
-  const auto* p = reinterpret_cast<const uint8_t*>(v.data());
-  Key key{0, 0, static_cast<uint32_t>(n), 0};
-  if (n > 16) {
-    const uint64_t h = HashBytes(p, n);
-    key.a = h;
-    key.hash = static_cast<uint32_t>(h >> 32);
+  Key key{0, 0, static_cast<uint32_t>(n)};
+  if (n > kWhole) {
+    key.a = HashBytes(v.data(), n);
     return key;
   }
-  if (readable >= 16) {
-    key.a = LoadLE<uint64_t>(p) & kMasks.low[n];
-    key.b = LoadLE<uint64_t>(p + 8) & kMasks.high[n];
-  } else if (n > 0) {
-    std::memcpy(&key.a, p, std::min<size_t>(n, 8));
-    if (n > 8) std::memcpy(&key.b, p + 8, n - 8);
-  }
-  key.hash = static_cast<uint32_t>(Fold(key.a ^ k1 ^ n, key.b ^ k0) >> 16);
+  if (n > 0) std::memcpy(&key.a, v.data(), std::min<size_t>(n, 8));
+  if (n > 8) std::memcpy(&key.b, v.data() + 8, n - 8);
   return key;
 }
 
-int32_t ByteTable::Insert(std::string_view v, size_t readable) {
+int32_t ByteTable::Find(const Key& key, std::string_view v) {
   if (slots_.size() < 2 * (ends_.size() + 1)) Grow();
-  const Key key = KeyOf(v, readable);
   const size_t mask = slots_.size() - 1;
-  for (size_t i = key.hash & mask;; i = (i + 1) & mask) {
-    const int32_t id = slots_[i];
-    if (id < 0) {
-      slots_[i] = size();
+  for (size_t i = HomeOf(key);; i = (i + 1) & mask) {
+    Slot& slot = slots_[i];
+    if (slot.id < 0) {
+      slot = {key, size()};
       Append(&bytes_, v.data(), v.size());
       ends_.push_back(bytes_.size());
-      keys_.push_back(key);
-      return size() - 1;
+      return slot.id;
     }
-    const Key& k = keys_[static_cast<size_t>(id)];
-    if (k.a != key.a || k.b != key.b || k.length != key.length) continue;
-    if (key.length <= 16) return id;  // those words are all of it
-    if (SameLong(reinterpret_cast<const uint8_t*>(at(id).data()), reinterpret_cast<const uint8_t*>(v.data()), v.size()))
-      return id;
+    if (!(slot.key == key)) continue;
+    if (v.size() <= kWhole) return slot.id;  // those words are all of it
+    const std::string_view known = at(slot.id);
+    if (known.size() == v.size() &&
+        SameLong(reinterpret_cast<const uint8_t*>(known.data()), reinterpret_cast<const uint8_t*>(v.data()), v.size()))
+      return slot.id;
   }
 }
 
 void ByteTable::Grow() {
-  slots_.assign(std::max<size_t>(64, slots_.size() * 4), -1);
+  constexpr size_t kSmall = 4096;  // slots: up to here they become four times as many
+  const std::vector<Slot> old = std::exchange(slots_, {});
+  slots_.assign(std::max<size_t>(64, old.size() * (old.size() < kSmall ? 4 : 2)), {{0, 0, 0}, -1});
   const size_t mask = slots_.size() - 1;
-  for (size_t id = 0; id < keys_.size(); ++id) {
-    size_t i = keys_[id].hash & mask;
-    while (slots_[i] >= 0) i = (i + 1) & mask;
-    slots_[i] = static_cast<int32_t>(id);
+  for (const Slot& slot : old) {
+    if (slot.id < 0) continue;
+    size_t i = HomeOf(slot.key);
+    while (slots_[i].id >= 0) i = (i + 1) & mask;
+    slots_[i] = slot;
   }
 }
 
 void ByteTable::Clear() {
   bytes_.clear();
   ends_.clear();
-  keys_.clear();
   slots_.clear();
 }
 

@@ -367,6 +367,49 @@ TEST(Fsst, LanesAgreeWithOneValueAtATime) {
   }
 }
 
+// Pairs eight at once, and what is no pair anywhere among them: as one symbol after another.
+TEST(Fsst, PairsAgreeWithOneSymbolAtATime) {
+  std::vector<FsstSymbol> symbols;
+  for (uint64_t a = 0; a < 15; ++a) {
+    for (uint64_t b = 0; b < 16; ++b) symbols.push_back({(a + 'a') | (b + 'a') << 8, 2});
+  }
+  symbols.push_back({'p', 1});
+  const FsstEncoder encoder(symbols);
+  std::mt19937 rng(13);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (size_t n = rng() % 80; n > 0; --n) text += "abcdefghijklmnop#"[rng() % 40 == 0 ? 15 + rng() % 2 : rng() % 15];
+    std::string want;
+    for (size_t at = 0; at < text.size();) {
+      const auto two = at + 1 < text.size() ? uint64_t{static_cast<uint8_t>(text[at])} |
+                                                  uint64_t{static_cast<uint8_t>(text[at + 1])} << 8
+                                            : 0;
+      auto code = std::find(symbols.begin(), symbols.end(), FsstSymbol{two, 2});
+      if (code == symbols.end()) code = std::find(symbols.begin(), symbols.end(), FsstSymbol{uint64_t(text[at]), 1});
+      want += static_cast<char>(code == symbols.end() ? 255 : code - symbols.begin());
+      if (code == symbols.end()) want += text[at];
+      at += code == symbols.end() ? 1 : code->length;
+    }
+    std::string out(2 * text.size() + FsstEncoder::kSlack, '\0');
+    uint64_t end = text.size(), out_end = 0;
+    out.resize(encoder.Encode(reinterpret_cast<const uint8_t*>(text.data()), 0, {&end, 1},
+                              reinterpret_cast<uint8_t*>(out.data()), &out_end));
+    ASSERT_EQ(out, want) << text;
+    ASSERT_EQ(out_end, want.size());
+  }
+}
+
+TEST(ByteTable, ManyValues) {
+  write::ByteTable table;
+  for (int round = 0; round < 2; ++round) {
+    for (int32_t i = 0; i < 20000; ++i) {
+      const std::string v = (i % 2 ? "a value of more than sixteen bytes " : "") + std::to_string(i);
+      ASSERT_EQ(table.Insert(v), i);
+    }
+  }
+  EXPECT_EQ(table.size(), 20000);
+}
+
 TEST(ByteTable, NumbersDistinctValuesOfAnyLength) {
   write::ByteTable table;
   std::string all = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -61,10 +61,8 @@ bool FsstEncoder::Put(const FsstSymbol& s, uint8_t code) {
   return true;
 }
 
-template <bool kLong>
 [[gnu::always_inline]] inline FsstEncoder::Match FsstEncoder::Find(uint64_t word) const {
   const uint64_t two = short_[word & 0xFFFF];
-  if constexpr (!kLong) return {two};
   const Bucket& b = buckets_[Hash(word)];
   const uint64_t second = Pick(b.match[1], two, (word ^ b.bytes[1]) << (b.match[1] & 63));
   return {Pick(b.match[0], second, (word ^ b.bytes[0]) << (b.match[0] & 63))};
@@ -87,7 +85,7 @@ uint8_t* FsstEncoder::EncodeValue(const uint8_t* p, const uint8_t* end, uint8_t*
     const auto room = static_cast<uint64_t>(end - p);
     uint64_t word = 0;
     std::memcpy(&word, p, std::min<uint64_t>(room, 8));
-    const Match m = room >= 8 ? Find<true>(word) : FindShort(word, room);
+    const Match m = room >= 8 ? Find(word) : FindShort(word, room);
     o[0] = m.code();
     if (m.escape()) o[1] = static_cast<uint8_t>(word);
     o += 1 + m.escape();
@@ -123,10 +121,9 @@ struct FsstEncoder::Lane {
 }
 
 // One symbol; false: the lane has no more.
-template <bool kLong>
 [[gnu::always_inline]] inline bool FsstEncoder::Step(Lane* lane, const uint8_t* text, const uint64_t* ends,
                                                      uint64_t* out_ends) const {
-  const Match m = Find<kLong>(LoadLE<uint64_t>(lane->p));
+  const Match m = Find(LoadLE<uint64_t>(lane->p));
   StoreLE<uint16_t>(lane->o, static_cast<uint16_t>(m.bits >> 8));
   const uint8_t* next = lane->p + static_cast<uint32_t>(m.length());
   if (next >= lane->end) [[unlikely]]
@@ -136,29 +133,71 @@ template <bool kLong>
   return true;
 }
 
-template <bool kLong>
 void FsstEncoder::RunLanes(std::span<Lane> lanes, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const {
   // Each step waits for the one before; stretches of the values side by side keep the machine busy.
   Lane a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3];
   auto live = [](const Lane& l) { return l.slot < l.last; };
   bool go = live(a) && live(b) && live(c) && live(d);
   while (go) {
-    go = Step<kLong>(&a, text, ends, out_ends);
-    go &= Step<kLong>(&b, text, ends, out_ends);
-    go &= Step<kLong>(&c, text, ends, out_ends);
-    go &= Step<kLong>(&d, text, ends, out_ends);
+    go = Step(&a, text, ends, out_ends);
+    go &= Step(&b, text, ends, out_ends);
+    go &= Step(&c, text, ends, out_ends);
+    go &= Step(&d, text, ends, out_ends);
   }
   lanes[0] = a, lanes[1] = b, lanes[2] = c, lanes[3] = d;
   for (Lane& lane : lanes) {
-    while (live(lane) && Step<kLong>(&lane, text, ends, out_ends)) {
+    while (live(lane) && Step(&lane, text, ends, out_ends)) {
     }
   }
+}
+
+// Where nearly all symbols have two bytes: eight of them at once, none of which waits for the one before.
+uint8_t* FsstEncoder::EncodePairs(const uint8_t* p, const uint8_t* end, uint8_t* o) const {
+  constexpr int kAtOnce = 8;
+  constexpr uint32_t kLength = 0xFFu << 24, kTwo = 2u << 24;
+  const uint32_t* pairs = short_.data();
+  while (end - p >= 2 * kAtOnce) {
+    uint32_t found[kAtOnce], other = 0;
+    for (int i = 0; i < kAtOnce; ++i) {
+      found[i] = pairs[LoadLE<uint16_t>(p + 2 * i)];
+      other |= found[i] ^ kTwo;
+    }
+    if ((other & kLength) == 0) [[likely]] {
+      for (int i = 0; i < kAtOnce; ++i) o[i] = static_cast<uint8_t>(found[i] >> 8);
+      o += kAtOnce;
+      p += 2 * kAtOnce;
+      continue;
+    }
+    for (bool pair = true; pair;) {  // up to the one that is no pair
+      const Match m{pairs[LoadLE<uint16_t>(p)]};
+      StoreLE<uint16_t>(o, static_cast<uint16_t>(m.bits >> 8));
+      o += 1 + m.escape();
+      p += m.length();
+      pair = m.length() == 2;
+    }
+  }
+  while (p < end) {
+    const Match m{end - p >= 2 ? pairs[LoadLE<uint16_t>(p)] : single_[*p]};
+    o[0] = m.code();
+    if (m.escape()) o[1] = *p;
+    o += 1 + m.escape();
+    p += m.length();
+  }
+  return o;
 }
 
 uint64_t FsstEncoder::Encode(const uint8_t* text, uint64_t base, std::span<const uint64_t> ends, uint8_t* out,
                              uint64_t* out_ends) const {
   constexpr size_t kLanes = 4;
   uint64_t n = ends.size();
+  if (!any_long_) {
+    uint8_t* o = out;
+    for (uint64_t i = 0; i < n; ++i) {
+      o = EncodePairs(text + (i ? ends[i - 1] : base), text + ends[i], o);
+      out_ends[i] = static_cast<uint64_t>(o - out);
+    }
+    return static_cast<uint64_t>(o - out);
+  }
   const uint64_t total = n ? ends[n - 1] : base;
   while (n > 0 && ends[n - 1] + 8 > total) --n;  // the lanes read whole words: not where nothing lies behind
   std::array<Lane, kLanes> lanes;
@@ -176,10 +215,7 @@ uint64_t FsstEncoder::Encode(const uint8_t* text, uint64_t base, std::span<const
     for (; lane.slot < lane.last && ends[lane.slot] == begin; ++lane.slot) out_ends[lane.slot] = 0;
     if (lane.slot < lane.last) lane.end = text + ends[lane.slot];
   }
-  if (any_long_)
-    RunLanes<true>(lanes, text, ends.data(), out_ends);
-  else
-    RunLanes<false>(lanes, text, ends.data(), out_ends);
+  RunLanes(lanes, text, ends.data(), out_ends);
   uint8_t* o = out;
   for (const Lane& lane : lanes) {
     const auto size = static_cast<size_t>(lane.o - lane.start);
@@ -246,7 +282,7 @@ class FsstTrainer {
         const size_t room = std::min<size_t>(8, s.size() - at);
         uint64_t word = 0;
         std::memcpy(&word, s.data() + at, room);
-        const auto m = room == 8 ? table.Find<true>(word) : table.FindShort(word, room);
+        const auto m = room == 8 ? table.Find(word) : table.FindShort(word, room);
         const uint32_t number = m.escape() ? static_cast<uint32_t>(word & 0xFF) : 256u + m.code();
         ++ones_[number];
         if (before != kNumbers) {

@@ -62,16 +62,14 @@ class FsstEncoder {
   static constexpr uint64_t kBuckets = uint64_t{1} << kBucketBits;
   // The product keeps nothing of the bytes above the third.
   static uint64_t Hash(uint64_t word) { return (word * (uint64_t{2971215073} << 40)) >> (64 - kBucketBits); }
-  bool Put(const FsstSymbol& symbol, uint8_t code);  // false: no room in its bucket
-  template <bool kLong>
+  bool Put(const FsstSymbol& symbol, uint8_t code);     // false: no room in its bucket
   Match Find(uint64_t word) const;                      // eight bytes are there
   Match FindShort(uint64_t word, uint64_t room) const;  // `room` < 8 bytes are there
-  template <bool kLong>
   bool Step(Lane* lane, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
   bool NextValue(Lane* lane, uint64_t length, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
   uint8_t* EncodeValue(const uint8_t* p, const uint8_t* end, uint8_t* o) const;
-  template <bool kLong>
   void RunLanes(std::span<Lane> lanes, const uint8_t* text, const uint64_t* ends, uint64_t* out_ends) const;
+  uint8_t* EncodePairs(const uint8_t* p, const uint8_t* end, uint8_t* o) const;  // one value, without long symbols
 
   std::vector<FsstSymbol> symbols_;
   std::vector<uint32_t> short_;   // by the next two bytes: a symbol of two bytes, else of one, else an escape

@@ -80,21 +80,19 @@ EncodedValues FsstValues(const PageContext& page, const FsstEncoder& encoder) {
   out.store.kind = page.kind();
   out.store.slots = s.slots;
   out.store.ends.resize(s.slots);
-  // A stretch at a time: what is not known beforehand is the size, and room for the worst of a whole page is memory that
-  // nothing comes of.
+  // A stretch at a time, in its place: what is not known beforehand is the size, and room for the worst of a whole page
+  // is memory that nothing comes of.
   const uint64_t* ends = v.ends.data() + s.first_slot;
-  const uint64_t total = ends[s.slots - 1] - base;
-  if (page.symbols)
-    out.store.bytes.reserve(static_cast<size_t>(static_cast<double>(total) * page.symbols->ratio * 1.05));
-  Bytes stretch;
+  const double total = static_cast<double>(ends[s.slots - 1] - base), ratio = page.symbols ? page.symbols->ratio : 1;
+  Bytes& bytes = out.store.bytes;
+  bytes.reserve(static_cast<size_t>(total * ratio * 1.05) + 2 * kStretchBytes + FsstEncoder::kSlack);
   for (uint64_t slot = 0, begin = base; slot < s.slots;) {
     const uint64_t* past = std::upper_bound(ends + slot, ends + s.slots, begin + kStretchBytes);
     const uint64_t n = std::max<uint64_t>(static_cast<uint64_t>(past - ends) - slot, 1);
-    const uint64_t end = ends[slot + n - 1], before = out.store.bytes.size();
-    stretch.resize(2 * (end - begin) + FsstEncoder::kSlack);
+    const uint64_t end = ends[slot + n - 1], before = bytes.size();
+    bytes.resize(before + 2 * (end - begin) + FsstEncoder::kSlack);
     uint64_t* out_ends = out.store.ends.data() + slot;
-    Append(&out.store.bytes, stretch.data(),
-           encoder.Encode(v.bytes.data(), begin, {ends + slot, n}, stretch.data(), out_ends));
+    bytes.resize(before + encoder.Encode(v.bytes.data(), begin, {ends + slot, n}, bytes.data() + before, out_ends));
     for (uint64_t i = 0; i < n; ++i) out_ends[i] += before;
     slot += n;
     begin = end;

@@ -22,6 +22,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/page_writer.h"
+#include "pilum/encoding/write/byte_table.h"
 #include "pilum/encoding/write/fsst_encode.h"
 #include "pilum/encoding/write/vec.h"
 
@@ -131,33 +132,6 @@ struct LeafKind {
 
 // kUnsupported for values of no bytes that files of the version do not hold (pylance writes such and cannot read them).
 Status CheckHasBytes(const LeafColumn& column, const LeafKind& kind, FileVersion version);
-
-// Distinct byte strings in order of first occurrence.
-class ByteTable {
- public:
-  // Its number. `readable`: bytes that may be read from its first on, if more than its own.
-  int32_t Insert(std::string_view v, size_t readable = 0);
-  int32_t size() const { return static_cast<int32_t>(ends_.size()); }
-  std::string_view at(int32_t i) const {
-    uint64_t b = i ? ends_[i - 1] : 0;
-    return {reinterpret_cast<const char*>(bytes_.data()) + b, ends_[i] - b};
-  }
-  uint64_t data_bytes() const { return bytes_.size(); }
-  void Clear();
-
- private:
-  struct Key {  // up to 16 bytes: all of them; longer: a hash
-    uint64_t a, b;
-    uint32_t length, hash;
-  };
-  static Key KeyOf(std::string_view v, size_t readable);
-  void Grow();
-  Bytes bytes_;
-  Vec<uint64_t> ends_;
-  Vec<Key> keys_;
-  std::vector<int32_t> slots_;
-};
-uint64_t HashBytes(const void* p, size_t n);
 
 // Normalised values of slots. Which members are used follows LeafKind.
 struct ValueStore {
