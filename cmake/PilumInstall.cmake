@@ -44,9 +44,11 @@ endforeach()
 
 get_target_property(_arrow Arrow::arrow_shared LOCATION)
 get_filename_component(_arrow_dir "${_arrow}" DIRECTORY)
-set_target_properties(pilum PROPERTIES INSTALL_RPATH "$ORIGIN/../${_plugins};${_arrow_dir}")
+if(PILUM_CLI)
+  set_target_properties(pilum PROPERTIES INSTALL_RPATH "$ORIGIN/../${_plugins};${_arrow_dir}")
+  install(TARGETS pilum RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 set_target_properties(pilum_parquet PROPERTIES INSTALL_RPATH "${_arrow_dir}")
-install(TARGETS pilum RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(TARGETS pilum_parquet pilum_http LIBRARY DESTINATION "${_plugins}")
 install(TARGETS pilum_package EXPORT pilumTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 

@@ -15,6 +15,8 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initi
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1")
 if(PILUM_SANITIZE)
-  add_compile_options(-fsanitize=${PILUM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  # What is left out of `undefined` the address sanitizer finds too, and a quarter of the time to compile goes there.
+  add_compile_options(-fsanitize=${PILUM_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=null,vptr,object-size
+                      -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${PILUM_SANITIZE})
 endif()
