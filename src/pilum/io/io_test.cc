@@ -8,6 +8,7 @@
 
 #include "pilum/io/held_source.h"
 #include "pilum/io/http/http_load.h"
+#include "pilum/io/local_file.h"
 #include "pilum/io/object_store.h"
 #include "pilum/io/spool_space.h"
 #include "pilum/io/s3/fake_s3.h"
@@ -438,6 +439,30 @@ TEST(LocalFile, FoldersAndMissingFilesAreNamed) {
   EXPECT_EQ(KindOf(OpenLocalFile("/no/such/file", ctx).status()), ErrorKind::kNotFound);
   EXPECT_EQ(KindOf(OpenLocalFile("/tmp", ctx).status()), ErrorKind::kUsage);
   EXPECT_EQ(KindOf(CreateLocalFile("/tmp").status()), ErrorKind::kUsage);
+}
+
+// For notes that nobody relies on: in the same inode, but in no file that another name shares, or that a link leads to.
+TEST(LocalFile, IsRefreshedWhereItLies) {
+  namespace fs = std::filesystem;
+  auto temp = TempDir::Make().ValueOrDie();
+  const std::string path = temp->path() + "/note", other = temp->path() + "/other", link = temp->path() + "/link";
+  EXPECT_FALSE(RefreshFile(path, "1"));
+  EXPECT_FALSE(fs::exists(path)) << "it makes none";
+  const auto text = [](const std::string& at) {
+    std::ifstream in(at);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  for (const char* now : {"a first text", "short", "", "longer than the first text"}) {
+    if (!fs::exists(path)) std::ofstream(path) << "as it was";
+    EXPECT_TRUE(RefreshFile(path, now));
+    EXPECT_EQ(text(path), now);
+  }
+  fs::create_symlink(path, link);
+  EXPECT_FALSE(RefreshFile(link, "x"));
+  fs::create_hard_link(path, other);
+  EXPECT_FALSE(RefreshFile(path, "x"));
+  EXPECT_EQ(text(other), "longer than the first text");
+  EXPECT_FALSE(RefreshFile(temp->path(), "x"));
 }
 
 TEST(SpoolSpace, WhatDoesNotFitIsSaidBefore) {

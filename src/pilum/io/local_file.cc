@@ -64,6 +64,32 @@ bool IsTemporaryName(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
 }
 
+bool RefreshFile(const std::string& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat st;
+  bool done = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+              ::pwrite(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  if (done && static_cast<uint64_t>(st.st_size) > bytes.size()) {
+    done = ::ftruncate(fd, static_cast<off_t>(bytes.size())) == 0;
+  }
+  ::close(fd);
+  return done;
+}
+
+Result<int> CreateTemporary(const std::string& path, std::string* temporary) {
+  *temporary = TemporaryName(path);
+  constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  int fd = ::open(temporary->c_str(), kHow, 0666);
+  if (fd < 0 && errno == ENOENT) {  // seldom: looking first would cost each file a look
+    PILUM_RETURN_NOT_OK(MakeParentFolders(path));
+    fd = ::open(temporary->c_str(), kHow, 0666);
+  }
+  if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
+  (void)HoldFile(fd);
+  return fd;
+}
+
 bool HoldFile(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
 bool IsHeld(const std::string& path) {
@@ -126,9 +152,7 @@ class LocalSource : public ByteSource {
 class LocalSink : public ByteSink {
  public:
   LocalSink(std::string path, std::string temporary, int fd, bool sync)
-      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), sync_(sync) {
-    buffer_.reserve(kBuffer);
-  }
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), sync_(sync) {}
   ~LocalSink() override {
     if (fd_ < 0) return;
     ::close(fd_);
@@ -204,6 +228,12 @@ Result<std::unique_ptr<ByteSink>> CreateLocalFile(const std::string& path, bool 
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
   (void)HoldFile(fd);
+  return std::make_unique<LocalSink>(path, temporary, fd, sync);
+}
+
+Result<std::unique_ptr<ByteSink>> CreateStoredFile(const std::string& path, bool sync) {
+  std::string temporary;
+  PILUM_ASSIGN_OR_RETURN(const int fd, CreateTemporary(path, &temporary));
   return std::make_unique<LocalSink>(path, temporary, fd, sync);
 }
 

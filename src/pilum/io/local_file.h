@@ -1,9 +1,12 @@
 // The few operations on local files that source, sink and store share; each error names the path and what failed.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "pilum/base/status.h"
+#include "pilum/io/object_store.h"
 
 namespace pilum {
 
@@ -19,5 +22,12 @@ bool IsHeld(const std::string& path);
 // A name beside `path` that no other process uses: ".NAME.tmp-PID-N".
 std::string TemporaryName(const std::string& path);
 bool IsTemporaryName(std::string_view file_name);
+// Gives the file at `path` these bytes where it lies: no new inode, nothing synced, and a reader meanwhile may see some of
+// both. False: it is not there, is no plain file of this name alone, or was not written whole.
+bool RefreshFile(const std::string& path, std::string_view bytes);
+// Makes and holds a file TemporaryName(path), and the folders that it is to lie in.
+Result<int> CreateTemporary(const std::string& path, std::string* temporary);
+// A sink of `path` as CreateLocalFile's, which makes folders too.
+Result<std::unique_ptr<ByteSink>> CreateStoredFile(const std::string& path, bool sync);
 
 }  // namespace pilum

@@ -33,14 +33,12 @@ class LocalStore : public ObjectStore {
 
   Result<std::unique_ptr<ByteSink>> Create(const std::string& path) override {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
-    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
-    return CreateLocalFile(full, /*sync=*/true);
+    return CreateStoredFile(full, /*sync=*/true);
   }
 
   Result<std::unique_ptr<ByteSink>> CreateUnsynced(const std::string& path) override {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
-    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
-    return CreateLocalFile(full, /*sync=*/false);
+    return CreateStoredFile(full, /*sync=*/false);
   }
 
   Result<bool> PutIfAbsent(const std::string& path, std::string_view bytes) override {
@@ -172,11 +170,10 @@ class LocalStore : public ObjectStore {
   }
 
   // `others`: what `sync` makes durable together with it.
-  static Result<bool> Put(const std::string& full, const std::string& temporary, std::string_view bytes, bool sync,
-                          const std::vector<std::string>& others) {
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return ErrnoStatus(full, "cannot be created", errno);
-    (void)HoldFile(fd);  // until it is in place
+  static Result<bool> PutWhole(const std::string& full, std::string_view bytes, bool sync,
+                               const std::vector<std::string>& others) {
+    std::string temporary;
+    PILUM_ASSIGN_OR_RETURN(const int fd, CreateTemporary(full, &temporary));  // held until it is in place
     Status st;
     for (uint64_t at = 0; at < bytes.size() && st.ok();) {
       const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
@@ -197,8 +194,7 @@ class LocalStore : public ObjectStore {
                    const std::vector<std::string>& others = {}) {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
     PILUM_ASSIGN_OR_RETURN(const auto full_others, FullEach(others));
-    PILUM_RETURN_NOT_OK(MakeParentFolders(full));
-    return Put(full, TemporaryName(full), bytes, sync, full_others);
+    return PutWhole(full, bytes, sync, full_others);
   }
 
   // Those of the files below `folder` ("" or "a/b/"), told by what the folder says of their kinds. `plain` becomes false

@@ -24,17 +24,17 @@ int Open(const ToSync& one) {
 }
 
 // The system begins to write what lies in its memory, and finds the blocks for it: the first sync then takes all of that
-// along in its turn of the file system's journal.
-void BeginWriting(const ToSync& one) {
+// along in its turn of the file system's journal. The file is then open.
+int BeginWriting(const ToSync& one) {
   const int fd = one.fd >= 0 ? one.fd : Open(one);
-  if (fd < 0) return;  // its sync says why
-  (void)::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-  if (one.fd < 0) ::close(fd);
+  if (fd >= 0) (void)::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+  return fd;  // where there is none, its sync says why
 }
 
-Status SyncOne(const ToSync& one) {
+// `begun`: of BeginWriting.
+Status SyncOne(const ToSync& one, int begun) {
   if (one.fd >= 0) return SyncFile(one.fd, one.path);
-  const int fd = Open(one);
+  const int fd = begun >= 0 ? begun : Open(one);
   if (fd < 0) return ErrnoStatus(one.path, "cannot be opened", errno);
   Status st = SyncFile(fd, one.path);
   ::close(fd);
@@ -44,15 +44,20 @@ Status SyncOne(const ToSync& one) {
 }  // namespace
 
 Status SyncTogether(const std::vector<ToSync>& all) {
-  if (all.size() <= kMostOpen) {
-    for (const ToSync& one : all) {
-      if (!one.is_folder) BeginWriting(one);
-    }
+  std::vector<int> begun(all.size(), -1);
+  for (size_t i = 0; i < all.size() && all.size() <= kMostOpen; ++i) {
+    if (!all[i].is_folder) begun[i] = BeginWriting(all[i]);
   }
   const size_t stripes = std::clamp<size_t>((all.size() + kStripe - 1) / kStripe, 1, kMostThreads);
   std::vector<Status> done(stripes);
   const auto work = [&](size_t stripe) {
-    for (size_t i = stripe; i < all.size() && done[stripe].ok(); i += stripes) done[stripe] = SyncOne(all[i]);
+    for (size_t i = stripe; i < all.size(); i += stripes) {
+      if (done[stripe].ok()) {
+        done[stripe] = SyncOne(all[i], begun[i]);
+      } else if (all[i].fd < 0 && begun[i] >= 0) {
+        ::close(begun[i]);
+      }
+    }
   };
   {
     std::vector<std::jthread> helpers;

@@ -1,5 +1,7 @@
 #include "pilum/table/commit/commit.h"
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "pilum/table/commit/commit_test_support.h"
@@ -55,6 +57,31 @@ TEST(Commit, MakesVersions) {
   auto file = table.store->OpenSource("_transactions/" + v2->manifest.transaction_file(), table.ctx).ValueOrDie();
   EXPECT_EQ(file->ReadRange({0, file->size()}, table.ctx).ValueOrDie()->ToString(), SerializeWire(*inside));
   EXPECT_TRUE(table.store->Exists("_versions/latest_version_hint.json").ValueOrDie());
+}
+
+// The hint on a disk stays one file; what others see of the table by another name of it keeps its own.
+TEST(Commit, HintOfADiskStaysWhereItLies) {
+  namespace fs = std::filesystem;
+  auto temp = TempDir::Make().ValueOrDie();
+  MemoryTable table;
+  table.store = ObjectStore::Open(temp->path()).ValueOrDie();
+  const std::string hint = temp->path() + "/_versions/latest_version_hint.json", kept = temp->path() + "/kept";
+  const auto text = [](const std::string& at) {
+    std::ifstream in(at);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  table.Create();
+  EXPECT_EQ(text(hint), "{\"version\":1}");
+  std::ifstream open(hint);  // of the file as it is now
+  table.Commit(AppendOf({NewFragment("f2", 5)}), table.Newest());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(open), {}), "{\"version\":2}");
+  fs::create_hard_link(hint, kept);
+  table.Commit(AppendOf({NewFragment("f3", 5)}), table.Newest());
+  EXPECT_EQ(text(hint), "{\"version\":3}");
+  EXPECT_EQ(text(kept), "{\"version\":2}");
+  fs::remove(hint);
+  table.Commit(AppendOf({NewFragment("f4", 5)}), table.Newest());
+  EXPECT_EQ(text(hint), "{\"version\":4}");
 }
 
 TEST(Commit, KeepsTheNamesOfTheTable) {
