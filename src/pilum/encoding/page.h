@@ -33,6 +33,9 @@ class PageRead {
   // safe for any Arrow kernel (full validation holds, apart from UTF-8 and the value ranges of decimals, dates and
   // times). Counts decoded values into ctx.stats under the column's name.
   virtual Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) = 0;
+  // Takes up `next`, a read of the same leaf further down that has its bytes and outlives this one's Decode, which then
+  // gives the rows of both: they need not be put together by a copy. False: these two pages do not go together.
+  virtual bool TakeUp(PageRead* /*next*/) { return false; }
   // After Decode: are its strings known to be UTF-8, so that the caller need not look?
   virtual bool utf8_checked() const { return false; }
 };

@@ -121,16 +121,32 @@ Result<DecodedUnit> UnitRead::Decode(ReadContext& ctx) {
   return unit;
 }
 
+// `array`: the rows of `parts`. Names the page of the first that is not UTF-8.
+Status UnitRead::CheckPagesUtf8(const arrow::Array& array, std::span<const PagePart> parts) const {
+  if (parts.size() > 1 && CheckUtf8(*array.data()).ok()) return Status::OK();
+  int64_t at = 0;
+  for (const PagePart& part : parts) {
+    const auto& first = file_.columns[part.leaf].first_row;
+    const auto rows = static_cast<int64_t>(rows_.Slice(first[part.page], first[part.page + 1]).size());
+    const ArrayPtr own = parts.size() > 1 ? array.Slice(at, rows) : nullptr;
+    Status st = CheckUtf8(own ? *own->data() : *array.data());
+    if (!st.ok()) return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), st);
+    at += rows;
+  }
+  return Status::OK();
+}
+
 Result<ArrayPtr> UnitRead::DecodeLeaf(size_t num_parts, ReadContext& ctx) {
   arrow::ArrayVector arrays;
-  for (size_t i = 0; i < num_parts; ++i) {
+  for (const size_t end = next_part_ + num_parts; next_part_ < end;) {
     PILUM_RETURN_NOT_OK(ctx.Check());
-    PagePart& part = parts_[next_part_++];
-    PILUM_ASSIGN_OR_RETURN(auto array, part.read->Decode(ctx));
-    Status utf8 = part.read->utf8_checked() ? Status::OK() : CheckUtf8(*array->data());
-    if (!utf8.ok())
-      return WithContext(fmt::format("column '{}' page {}", file_.leaves[part.leaf].name, part.page), utf8);
-    part.read.reset();  // lets go of the fetched bytes
+    const std::span<PagePart> left(parts_.data() + next_part_, end - next_part_);
+    size_t n = 1;
+    while (n < left.size() && left[0].read->TakeUp(left[n].read.get())) ++n;
+    PILUM_ASSIGN_OR_RETURN(auto array, left[0].read->Decode(ctx));
+    if (!left[0].read->utf8_checked()) PILUM_RETURN_NOT_OK(CheckPagesUtf8(*array, left.first(n)));
+    for (PagePart& part : left.first(n)) part.read.reset();  // lets go of the fetched bytes
+    next_part_ += n;
     arrays.push_back(std::move(array));
   }
   if (arrays.empty()) return MakeError(ErrorKind::kCorrupt, "no page holds these rows");

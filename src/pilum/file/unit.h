@@ -81,6 +81,7 @@ class UnitRead {
  private:
   void Start(size_t leaf);
   Result<std::shared_ptr<arrow::Array>> DecodeLeaf(size_t num_parts, ReadContext& ctx);
+  Status CheckPagesUtf8(const arrow::Array& array, std::span<const PagePart> parts) const;
   Result<std::shared_ptr<arrow::Array>> DecodeField(const ReadField& field, ReadContext& ctx);
 
   const OpenFile& file_;

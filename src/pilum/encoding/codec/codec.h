@@ -127,7 +127,8 @@ Status ExpandRuns(uint64_t bits, Bytes values, Bytes lengths, uint64_t n, uint8_
 // Offsets and bytes of variable-width values, growing. 32-bit offsets refuse to pass 2 GiB.
 class VariableOut {
  public:
-  // `reserve_bytes`: what the values will need, or kUnknown: it is judged from those that came so far.
+  // `reserve_bytes`: what the values will need, or kUnknown: it is judged from those that came so far, the better if
+  // `ExpectInput` says how many bytes all of them are made from, and `TookInput` how many of these were used.
   static constexpr uint64_t kUnknown = UINT64_MAX;
   Status Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, arrow::MemoryPool* pool);
   // Room for `bytes` more (and slack) at the returned place.
@@ -161,6 +162,8 @@ class VariableOut {
     count_ += values;
     used_ += bytes;
   }
+  void ExpectInput(uint64_t bytes) { input_ = bytes; }
+  void TookInput(uint64_t bytes) { input_taken_ += bytes; }
   Result<DataBlock> Finish();
   uint64_t count() const { return count_; }
   uint64_t room() const { return max_count_ - count_; }
@@ -170,8 +173,10 @@ class VariableOut {
 
  private:
   Status Grow(uint64_t bytes);
+  double JudgeBytes() const;
   bool wide_ = false, ascii_ = true;
   uint64_t max_count_ = 0, count_ = 0, used_ = 0, capacity_ = 0;
+  uint64_t input_ = 0, input_taken_ = 0;  // 0: not told
   std::shared_ptr<arrow::ResizableBuffer> offsets_, data_;
   int32_t* offsets32_ = nullptr;
   int64_t* offsets64_ = nullptr;

@@ -198,6 +198,7 @@ Status FsstTable::DecodeScalar(const uint8_t* bytes, std::span<const uint32_t> b
       const uint64_t want = std::min<uint64_t>(kPiece, static_cast<uint64_t>(end - p));
       if (want > room) {
         out->Advance(0, static_cast<uint64_t>(o - from));
+        if (o) out->TookInput(kPiece - room);
         PILUM_ASSIGN_OR_RETURN(o, out->Reserve(MaxSize(kPiece)));
         from = o;
         room = kPiece;
@@ -244,6 +245,7 @@ Status FsstTable::DecodeBlocks(const uint8_t* bytes, std::span<const uint32_t> b
       }
     }
     out->Advance(done, blocks.written);
+    out->TookInput(size);
     value += done;
     at = stop;
   }

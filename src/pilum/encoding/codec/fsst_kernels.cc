@@ -138,9 +138,11 @@ PILUM_VBMI2 void Run(const FsstPlanes& t, const uint8_t* codes, uint64_t n, cons
     if (n - i < 64) gone |= ~uint64_t{0} << (n - i);
     c = _mm512_mask_mov_epi8(c, gone, escape);  // an escape's own symbol is empty
     const uint64_t all_escapes = _mm512_cmpeq_epi8_mask(c, escape);
-    uint64_t bad = _mm512_cmpge_epu8_mask(c, past) & ~all_escapes, literal = 0, escapes = 0;
-    if (((all_escapes & ~gone) | carry) != 0) {
-      escapes = RealEscapes(all_escapes & ~gone, carry);
+    uint64_t bad = _mm512_cmpge_epu8_mask(c, past) & ~all_escapes, literal = 0, escapes = all_escapes & ~gone;
+    if ((escapes | carry) != 0) {
+      // Escapes in a row (of bytes that UTF-8 never has) are rare: else no block waits for the one before.
+      if ((escapes & ((escapes << 1) | carry)) != 0) [[unlikely]]
+        escapes = RealEscapes(escapes, carry);
       literal = ((escapes << 1) | carry) & ~gone;
       carry = escapes >> (n - i < 64 ? n - i - 1 : 63) & 1;
       bad &= ~literal;

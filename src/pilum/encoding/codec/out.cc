@@ -79,12 +79,19 @@ Status VariableOut::Init(bool wide, uint64_t max_count, uint64_t reserve_bytes, 
   return Status::OK();
 }
 
+// What all values will take: as many bytes a value as so far, and an eighth; or as many a byte of input, which varies less.
+double VariableOut::JudgeBytes() const {
+  const double used = static_cast<double>(used_);
+  const double times = 1 + static_cast<double>(max_count_ - count_) / static_cast<double>(count_ + 1);
+  if (input_taken_ == 0 || input_ < input_taken_) return used * std::min(times, 64.0) * 1.125;
+  const double by_input = used * static_cast<double>(input_) / static_cast<double>(input_taken_) * 1.05;
+  return std::min(by_input, used * times * 1.3);
+}
+
 Status VariableOut::Grow(uint64_t bytes) {
   auto need = CheckedAdd(used_ + kSlack, bytes);
   if (!need || *need > kMaxOutputBytes + (uint64_t{1} << 20)) return CheckOutput(UINT64_MAX, 8);
-  // As many bytes a value as so far, and an eighth.
-  double rest = static_cast<double>(max_count_ - count_) / static_cast<double>(count_ + 1);
-  double judged = static_cast<double>(used_) * std::min(1 + rest, 64.0) * 1.125;
+  const double judged = JudgeBytes() + static_cast<double>(bytes);  // `bytes` are the most that may come, not what does
   uint64_t to = std::max(*need, std::min(static_cast<uint64_t>(judged), kMaxOutputBytes));
   if (to < capacity_ + capacity_ / 4) to = capacity_ + capacity_ / 4;
   PILUM_RETURN_NOT_OK(data_->Resize(static_cast<int64_t>(to), /*shrink_to_fit=*/false));

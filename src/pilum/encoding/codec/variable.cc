@@ -25,6 +25,10 @@ class VariableDecoder : public ValueDecoder {
     if (!offsets_codec_ && spec.max_count / 2 > spec.input_bytes) {  // each value has an offset of 4 or 8 bytes
       return BadBytes("{} values cannot lie in {} bytes", spec.max_count, spec.input_bytes);
     }
+    if (table_) {  // of its input the offsets become no bytes
+      const uint64_t offsets = spec.max_count * static_cast<uint64_t>(width_);
+      out_.ExpectInput(spec.input_bytes > offsets ? spec.input_bytes - offsets : 0);
+    }
     return out_.Init(spec.wide, spec.max_count, table_ ? VariableOut::kUnknown : spec.input_bytes, spec.pool);
   }
   int num_buffers() const override { return offsets_codec_ && HasPayload(*offsets_codec_) ? 2 : 1; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pilum/base/bytes.h"
+#include "pilum/base/recycling_pool.h"
 #include "pilum/encoding/page/fetch_once.h"
 #include "pilum/encoding/page/full_zip.h"
 #include "pilum/encoding/page/page_base.h"
@@ -38,8 +39,7 @@ class FullZipPage : public PageBase {
   FetchOnce<arrow::Buffer>& index_once() const { return index_; }
   // Keeps a copy: `bytes` may be a slice of a much larger fetch.
   Status KeepIndex(const BufferPtr& bytes) const {
-    PILUM_ASSIGN_OR_RETURN(auto copy,
-                           codec::Allocate(static_cast<uint64_t>(bytes->size()), arrow::default_memory_pool()));
+    PILUM_ASSIGN_OR_RETURN(auto copy, codec::Allocate(static_cast<uint64_t>(bytes->size()), DefaultReadPool()));
     std::memcpy(copy->mutable_data(), bytes->data(), static_cast<size_t>(bytes->size()));
     index_.Put(std::move(copy));
     return Status::OK();
@@ -127,6 +127,12 @@ class FullZipRead : public PageRead {
     return page_.InPage(Step(std::move(fetched)));
   }
   Result<std::shared_ptr<arrow::Array>> Decode(ReadContext& ctx) override { return page_.InPage(DecodeAll(ctx)); }
+  bool TakeUp(PageRead* next) override {
+    auto* other = dynamic_cast<FullZipRead*>(next);
+    if (other == nullptr || !IsPlain() || !other->IsPlain()) return false;
+    behind_.push_back(other);
+    return true;
+  }
   bool utf8_checked() const override { return ascii_; }
 
  private:
@@ -223,7 +229,15 @@ class FullZipRead : public PageRead {
     return ranges;
   }
 
+  // Values of any length, one a row, without levels: those of several pages can go to one sink.
+  bool IsPlain() const {
+    const PageLayout& l = page_.layout();
+    return l.variable_width && page_.control_bytes() == 0 && page_.plan().layers.size() == 1 &&
+           page_.context().items_per_row == 1 && l.value_codec->kind != CodecKind::kVariablePackedStruct;
+  }
   Result<std::unique_ptr<full_zip::ValueSink>> MakeSink(uint64_t max_values, ReadContext& ctx) const;
+  Status DecodeRuns(full_zip::ValueSink* sink, Levels* levels, StopCheck* stop);
+  uint64_t InputBytes(uint64_t max_values) const;
   Result<std::shared_ptr<arrow::Array>> DecodeAll(ReadContext& ctx);
   Status DecodeRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, Levels* levels, StopCheck* stop);
   Status DecodePlainRun(Bytes in, uint64_t items, full_zip::ValueSink* sink, StopCheck* stop);
@@ -236,15 +250,28 @@ class FullZipRead : public PageRead {
   State state_ = State::kStart;
   std::vector<RowRun> runs_;
   std::vector<BufferPtr> data_;
+  std::vector<FullZipRead*> behind_;  // taken up
   uint64_t values_ = 0, max_events_ = 0;
 };
+
+// Of all values, without their lengths where nothing else lies between them.
+uint64_t FullZipRead::InputBytes(uint64_t max_values) const {
+  uint64_t bytes = 0;
+  for (const BufferPtr& b : data_) bytes += static_cast<uint64_t>(b->size());
+  for (const FullZipRead* other : behind_) {
+    for (const BufferPtr& b : other->data_) bytes += static_cast<uint64_t>(b->size());
+  }
+  const uint64_t lengths =
+      page_.layout().variable_width && page_.control_bytes() == 0 ? max_values * page_.value_bytes() : 0;
+  return bytes > lengths ? bytes - lengths : bytes;
+}
 
 Result<std::unique_ptr<full_zip::ValueSink>> FullZipRead::MakeSink(uint64_t max_values, ReadContext& ctx) const {
   codec::DecodeSpec spec;
   spec.pool = ctx.memory_pool();
   spec.wide = IsWide(*page_.leaf_type());
   spec.max_count = max_values;
-  for (const BufferPtr& b : data_) spec.input_bytes += b->size();
+  spec.input_bytes = InputBytes(max_values);
   const PageLayout& l = page_.layout();
   spec.leaf_type = page_.leaf_type().get();
   if (!l.variable_width) return full_zip::MakeFixedSink(*l.value_codec, l.bits_per_value, spec);
@@ -267,28 +294,44 @@ Result<std::shared_ptr<arrow::Array>> FullZipRead::DecodeAll(ReadContext& ctx) {
     most_values += l.variable_width ? max_events_ : bytes / (page_.control_bytes() + page_.value_bytes());
   }
   if (page_.plan().has_lists()) max_events_ = std::min(max_events_, l.num_items);
+  uint64_t rows = rows_.size();
+  for (const FullZipRead* other : behind_) {
+    rows += other->rows_.size();
+    max_events_ += other->rows_.size();
+    most_values += other->rows_.size();
+  }
   PILUM_ASSIGN_OR_RETURN(auto sink, MakeSink(std::min(most_values, max_events_), ctx));
   Levels levels;
   if (l.bits_rep) PILUM_RETURN_NOT_OK(levels.rep.Reserve(max_events_, ctx.memory_pool()));
   if (l.bits_def) PILUM_RETURN_NOT_OK(levels.def.Reserve(max_events_, ctx.memory_pool()));
   StopCheck stop(ctx);
-  for (size_t i = 0; i < runs_.size(); ++i) {
-    Bytes in = BytesOf(data_[i]);
-    if (in.size() != runs_[i].end - runs_[i].begin)
-      return BadBytes("{} bytes fetched of {}", in.size(), runs_[i].end - runs_[i].begin);
-    if (page_.control_bytes() == 0) {
-      PILUM_RETURN_NOT_OK(DecodePlainRun(in, runs_[i].items, sink.get(), &stop));
-      levels.count += runs_[i].items;
-    } else {
-      PILUM_RETURN_NOT_OK(DecodeRun(in, runs_[i].items, sink.get(), &levels, &stop));
-    }
+  PILUM_RETURN_NOT_OK(DecodeRuns(sink.get(), &levels, &stop));
+  for (FullZipRead* other : behind_) {
+    PILUM_RETURN_NOT_OK(other->page_.InPage(sink->TurnTo(*other->page_.layout().value_codec)));
+    PILUM_RETURN_NOT_OK(other->page_.InPage(other->DecodeRuns(sink.get(), &levels, &stop)));
+    values_ += other->values_;
   }
   PILUM_RETURN_NOT_OK(CheckLevels(page_.plan(), levels));
   PILUM_ASSIGN_OR_RETURN(codec::DataBlock block, sink->Finish());
   ascii_ = block.ascii;
   PILUM_ASSIGN_OR_RETURN(Validity validity, LeafValidity(page_.plan(), levels, ctx.memory_pool()));
   PILUM_ASSIGN_OR_RETURN(auto leaf, MakeLeaf(page_.leaf_type(), std::move(block), validity, ctx.memory_pool()));
-  return FinishRead(page_, std::move(levels), rows_.size(), std::move(leaf), values_, ctx);
+  return FinishRead(page_, std::move(levels), rows, std::move(leaf), values_, ctx);
+}
+
+Status FullZipRead::DecodeRuns(full_zip::ValueSink* sink, Levels* levels, StopCheck* stop) {
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    Bytes in = BytesOf(data_[i]);
+    if (in.size() != runs_[i].end - runs_[i].begin)
+      return BadBytes("{} bytes fetched of {}", in.size(), runs_[i].end - runs_[i].begin);
+    if (page_.control_bytes() == 0) {
+      PILUM_RETURN_NOT_OK(DecodePlainRun(in, runs_[i].items, sink, stop));
+      levels->count += runs_[i].items;
+    } else {
+      PILUM_RETURN_NOT_OK(DecodeRun(in, runs_[i].items, sink, levels, stop));
+    }
+  }
+  return Status::OK();
 }
 
 // No levels: values alone, with their lengths where those vary.

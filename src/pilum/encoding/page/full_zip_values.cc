@@ -27,6 +27,8 @@ Status ValueSink::AppendValues(const uint8_t* base, std::span<const uint32_t> be
   return Status::OK();
 }
 
+Status ValueSink::TurnTo(const CodecDesc& codec) { return Unsupported("{} behind another page", codec.ToString()); }
+
 namespace {
 
 // The items of a value: for each list level the bitmap of its items, then the items themselves.
@@ -192,6 +194,7 @@ class ValueChain {
   // `type`: of the values.
   Status Init(const CodecDesc& codec, const arrow::DataType& type, arrow::MemoryPool* pool) {
     pool_ = pool;
+    steps_.clear();
     text_ = arrow::is_string(StorageType(type).id());
     const CodecDesc* c = &codec;
     for (; c->kind != CodecKind::kVariable; c = &c->children[0]) {
@@ -274,27 +277,40 @@ class ValueChain {
 class VariableSink : public ValueSink {
  public:
   Status Init(const CodecDesc& codec, const DecodeSpec& spec) {
-    PILUM_RETURN_NOT_OK(chain_.Init(codec, *spec.leaf_type, spec.pool));
-    max_count_ = spec.max_count;
+    spec_ = spec;
+    PILUM_RETURN_NOT_OK(TurnTo(codec));
     const uint64_t bytes = codec.kind == CodecKind::kVariable  ? spec.input_bytes
                            : codec.kind == CodecKind::kGeneral ? 0  // the values say it
                                                                : codec::VariableOut::kUnknown;
+    out_.ExpectInput(spec.input_bytes);
     return out_.Init(spec.wide, spec.max_count, bytes, spec.pool);
   }
+  Status TurnTo(const CodecDesc& codec) override { return chain_.Init(codec, *spec_.leaf_type, spec_.pool); }
   Status Append(Bytes value) override {
-    if (out_.count() >= max_count_) return BadBytes("more values than the page holds");
+    if (out_.count() >= spec_.max_count) return BadBytes("more values than the page holds");
     return chain_.Append(value, &out_);
   }
   Status AppendValues(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) override {
     if (const codec::FsstTable* table = chain_.only_fsst()) return table->DecodeValues(base, begins, ends, &out_);
-    PILUM_RETURN_NOT_OK(out_.Reserve(chain_.SizeOf(base, begins, ends)).status());
+    PILUM_RETURN_NOT_OK(out_.Reserve(RoomFor(base, begins, ends)).status());
     return ValueSink::AppendValues(base, begins, ends);
   }
   Result<DataBlock> Finish() override { return out_.Finish(); }
 
  private:
+  // What these values say they take; of the first ones, as much for each byte of all.
+  uint64_t RoomFor(const uint8_t* base, std::span<const uint32_t> begins, std::span<const uint32_t> ends) const {
+    const uint64_t size = chain_.SizeOf(base, begins, ends);
+    uint64_t stored = 0;
+    if (size == 0 || out_.count() > 0) return size;
+    for (size_t i = 0; i < begins.size(); ++i) stored += ends[i] - begins[i];
+    if (stored == 0 || stored >= spec_.input_bytes) return size;
+    const double all = static_cast<double>(size) * static_cast<double>(spec_.input_bytes) / static_cast<double>(stored);
+    return std::max(size, std::min(static_cast<uint64_t>(all * 1.03), codec::kMaxOutputBytes));
+  }
+
   ValueChain chain_;
-  uint64_t max_count_ = 0;
+  DecodeSpec spec_;
   codec::VariableOut out_;
 };
 
