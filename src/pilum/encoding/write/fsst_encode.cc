@@ -259,8 +259,9 @@ class FsstTrainer {
  public:
   explicit FsstTrainer(std::span<const std::string_view> sample) : sample_(sample), pairs_(kNumbers * kNumbers) {}
 
-  FsstEncoder Round(const FsstEncoder& table) {
-    Count(table);
+  // Looks at so many of each eight pieces of the sample.
+  FsstEncoder Round(const FsstEncoder& table, size_t eighths) {
+    Count(table, eighths);
     Collect(table);
     return FsstEncoder(Best());
   }
@@ -272,11 +273,13 @@ class FsstTrainer {
     uint64_t gain = 0;
   };
 
-  void Count(const FsstEncoder& table) {
+  void Count(const FsstEncoder& table, size_t eighths) {
     ones_.fill(0);
     for (uint32_t pair : used_) pairs_[pair] = 0;
     used_.clear();
-    for (std::string_view s : sample_) {
+    for (size_t i = 0; i < sample_.size(); ++i) {
+      if (i % 8 >= eighths) continue;
+      const std::string_view s = sample_[i];
       uint32_t before = kNumbers;
       for (size_t at = 0; at < s.size();) {
         const size_t room = std::min<size_t>(8, s.size() - at);
@@ -385,13 +388,17 @@ std::vector<FsstSymbol> Pairs(std::span<const std::string_view> sample) {
 }  // namespace
 
 FsstEncoder FsstEncoder::Train(std::span<const std::string_view> sample) {
-  constexpr int kRounds = 5;
+  // The first rounds find what is common, for which a part of a large sample does.
+  constexpr size_t kRounds = 6, kLarge = 64 << 10;
+  constexpr std::array<size_t, kRounds> kAll{8, 8, 8, 8, 8, 8}, kGrowing{1, 1, 2, 2, 4, 8}, kFew{1, 1, 1, 2, 2, 2};
+  size_t bytes = 0;
+  for (std::string_view piece : sample) bytes += piece.size();
+  std::vector<FsstSymbol> pairs = Pairs(sample);
   FsstTrainer trainer(sample);
   FsstEncoder table({});
-  for (int i = 0; i < kRounds; ++i) table = trainer.Round(table);
-  std::vector<FsstSymbol> pairs = Pairs(sample);
+  for (size_t eighths : bytes < kLarge ? kAll : pairs.empty() ? kGrowing : kFew) table = trainer.Round(table, eighths);
   if (pairs.empty()) return table;
-  FsstEncoder simple(std::move(pairs));  // encodes in half the time
+  FsstEncoder simple(std::move(pairs));  // encodes in a third of the time
   return simple.EncodedBytes(sample) * 100 <= table.EncodedBytes(sample) * 101 ? std::move(simple) : std::move(table);
 }
 

@@ -5,11 +5,12 @@ namespace pilum::write {
 
 namespace {
 
-constexpr uint64_t kSampleBytes = 32 << 10;  // to make a table from
-constexpr uint64_t kTrialBytes = 8 << 10;    // to try one on: other places
-constexpr double kWorse = 1.02;              // times what it left of its first page's: another is made
-constexpr uint64_t kPieceBytes = 256;        // values are taken at each sampled place until they are so many bytes
-constexpr uint64_t kLongestPiece = 512;      // of one value
+constexpr uint64_t kLeastSample = 32 << 10;  // bytes to make a table from: a sixteenth of the page's within these
+constexpr uint64_t kMostSample = 128 << 10;
+constexpr uint64_t kTrialBytes = 8 << 10;  // to try one on: other places
+constexpr double kWorse = 1.02;            // times what it left of its first page's: another is made
+constexpr uint64_t kPieceBytes = 256;      // values are taken at each sampled place until they are so many bytes
+constexpr uint64_t kLongestPiece = 512;    // of one value
 
 // Pieces of values at even distances in the page's bytes, the first so many bytes from its start.
 std::vector<std::string_view> Sample(const PageContext& page, uint64_t sample_bytes, uint64_t start) {
@@ -54,10 +55,11 @@ std::shared_ptr<const FsstEncoder> SymbolsFor(const PageContext& page, uint64_t*
   SymbolMemory& memory = *page.symbols;
   const uint64_t total =
       s.values->ends[s.first_slot + s.slots - 1] - (s.first_slot ? s.values->ends[s.first_slot - 1] : 0);
-  const std::vector<std::string_view> trial = Sample(page, kTrialBytes, total / (kSampleBytes / kPieceBytes) / 2);
+  const uint64_t sample_bytes = std::clamp(total / 16, kLeastSample, kMostSample);
+  const std::vector<std::string_view> trial = Sample(page, kTrialBytes, total / (sample_bytes / kPieceBytes) / 2);
   double ratio = memory.encoder ? RatioOn(*memory.encoder, trial) : 1;
   if (!memory.encoder || ratio > memory.ratio * kWorse) {
-    auto fresh = std::make_shared<const FsstEncoder>(FsstEncoder::Train(Sample(page, kSampleBytes, 0)));
+    auto fresh = std::make_shared<const FsstEncoder>(FsstEncoder::Train(Sample(page, sample_bytes, 0)));
     const double better = RatioOn(*fresh, trial);
     if (!memory.encoder || better * kWorse < ratio) {
       memory.encoder = std::move(fresh);
