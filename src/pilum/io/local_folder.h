@@ -1,4 +1,4 @@
-// Internal to io: what only local stores can be asked (local_store.cc).
+// What only local stores can be asked (local_store.cc); those that stand before one, as of a dry run, are not local.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/io/local_file.h"
+#include "pilum/io/local_folder.h"
 
 namespace pilum {
 namespace {
@@ -61,12 +62,11 @@ Status PutUnsynced(ObjectStore* table, const std::string& path, const std::strin
 
 void PutHint(ObjectStore* table, uint64_t version) {
   if (table->cost().remote) return;
-  const std::string path = "_versions/latest_version_hint.json";
   const std::string text = fmt::format("{{\"version\":{}}}", version);
   // On a disk where it lies: a new file each time costs a commit a seventh of its CPU, for what is never believed.
-  const std::string& uri = table->uri();
-  if (uri.find("://") == uri.npos && RefreshFile(uri + "/" + path, text)) return;
-  (void)PutUnsynced(table, path, text);
+  const auto folder = LocalFolder(*table, "_versions");
+  if (folder && RefreshFile(*folder + "/latest_version_hint.json", text)) return;
+  (void)PutUnsynced(table, "_versions/latest_version_hint.json", text);
 }
 
 }  // namespace pilum
