@@ -15,6 +15,7 @@
 #include "pilum/encoding/v2_0/descriptor.h"
 #include "pilum/file/check.h"
 #include "pilum/file/footer.h"
+#include "pilum/file/known_shapes.h"
 #include "pilum/file/projection.h"
 #include "pilum/file/scan.h"
 #include "pilum/file/take.h"
@@ -289,9 +290,14 @@ Status TakeView(const FileView& view, FileMetadata* meta) {
 
 Result<std::shared_ptr<const FileReader>> FileReader::Open(std::shared_ptr<const ByteSource> source, ReadContext& ctx) {
   PILUM_ASSIGN_OR_RETURN(FileMetadata meta, ReadFileMetadata(*source, SchemaWanted::kYes, ctx));
-  auto shape = FileShape::Make(meta.schema.schema);
-  if (!shape.ok()) return WithContext(source->name(), shape.status());
-  return OpenReader(std::move(source), std::move(*shape), std::move(meta));
+  auto shape = meta.known_shape;
+  if (!shape) {
+    auto made = FileShape::Make(meta.schema.schema);
+    if (!made.ok()) return WithContext(source->name(), made.status());
+    shape = *std::move(made);
+    if (!meta.schema_message.empty()) KnownShapes::OfProcess().Keep(meta.schema_message, shape);
+  }
+  return OpenReader(std::move(source), std::move(shape), std::move(meta));
 }
 
 Result<std::shared_ptr<const FileReader>> FileReader::OpenView(std::shared_ptr<const ByteSource> source,

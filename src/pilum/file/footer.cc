@@ -9,6 +9,7 @@
 
 #include "pilum/base/bytes.h"
 #include "pilum/file/column_wire.h"
+#include "pilum/file/known_shapes.h"
 #include "pilum/file/quiet_protobuf.h"
 #include "pilum/file/wire_fields.h"
 
@@ -177,6 +178,27 @@ Result<FileSchema> RowsOfFileDescriptor(std::string_view bytes) {
   return out;
 }
 
+// The schema's own message (field 1), where there is just one: parsers merge several.
+std::string_view SchemaMessage(std::string_view descriptor) {
+  std::string_view out;
+  int seen = 0;
+  WireFields f(descriptor);
+  while (f.Next()) {
+    if (f.number() != 1) continue;
+    out = f.bytes();
+    seen += f.Is(1, WireFields::kBytes) ? 1 : 2;
+  }
+  return f.ok() && seen == 1 ? out : std::string_view();
+}
+
+Result<FileSchema> ParseSchema(std::string_view descriptor, FileMetadata* out) {
+  const std::string_view message = SchemaMessage(descriptor);
+  if (!message.empty()) out->known_shape = KnownShapes::OfProcess().Find(message);
+  if (out->known_shape) return RowsOfFileDescriptor(descriptor);
+  out->schema_message = message;
+  return ParseFileDescriptor(descriptor);
+}
+
 constexpr uint64_t kTrailerReach = 4096;  // the checksums' trailer, and room for their segments
 
 // The checksums of the file, their own bytes and the metadata checked. Their trailer stands before the schema; damage
@@ -254,8 +276,8 @@ Result<FileMetadata> ReadFileMetadata(const ByteSource& source, SchemaWanted wan
                                std::min(reach, Checksums::kTrailerSize)}),
                 &out.checksums);
 
-  auto schema = wanted == SchemaWanted::kYes ? ParseFileDescriptor(fetched.Bytes(out.global_buffers[0]))
-                                             : RowsOfFileDescriptor(fetched.Bytes(out.global_buffers[0]));
+  const std::string_view descriptor = fetched.Bytes(out.global_buffers[0]);
+  auto schema = wanted == SchemaWanted::kYes ? ParseSchema(descriptor, &out) : RowsOfFileDescriptor(descriptor);
   if (!schema.ok()) return WithContext(name, schema.status());
   out.schema = *std::move(schema);
   st = ParseColumns(fetched.Bytes(columns), f, fetched.Bytes(column_table), size, &out.columns);

@@ -15,9 +15,13 @@
 
 namespace pilum {
 
+class FileShape;  // file/projection.h
+
 struct FileMetadata {
   FileVersion version = FileVersion::kV2_2;
-  FileSchema schema;
+  FileSchema schema;                             // of a known one the rows alone
+  std::shared_ptr<const FileShape> known_shape;  // null: the schema was parsed
+  std::string schema_message;                    // of a parsed one, to know it by; empty: it cannot be
   std::vector<std::vector<StoredPage>> columns;  // pages of each column, in row order
   std::vector<ByteRange> global_buffers;         // 0 is the schema; without the checksums
   uint64_t column_metadata_bytes = 0;

@@ -217,14 +217,13 @@ Result<std::shared_ptr<const FileShape>> FileShape::Make(std::shared_ptr<arrow::
 Result<std::shared_ptr<const Projection>> FileShape::Project(
     const std::string& file, const std::optional<std::vector<FieldPath>>& columns) const {
   {
-    std::lock_guard lock(mutex_);
-    if (projection_ && projected_ == columns) return projection_;
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock && projection_ && projected_ == columns) return projection_;
   }
   PILUM_ASSIGN_OR_RETURN(Projection made, ProjectFields(file, *schema_, leaves_, columns));
   auto shared = std::make_shared<const Projection>(std::move(made));
-  std::lock_guard lock(mutex_);
-  projected_ = columns;
-  projection_ = shared;
+  std::unique_lock lock(mutex_, std::try_to_lock);  // waits for nobody: a fork may leave it locked for ever
+  if (lock) projected_ = columns, projection_ = shared;
   return shared;
 }
 

@@ -23,7 +23,8 @@ NewestListed NewestOf(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::optional<ListedVersion> NewestKept::Find(const std::string& uri, const FolderStamp& stamp) const {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
   for (const Entry& e : entries_) {
     if (e.stamp == stamp && e.uri == uri) return e.version;
   }
@@ -31,7 +32,8 @@ std::optional<ListedVersion> NewestKept::Find(const std::string& uri, const Fold
 }
 
 void NewestKept::Keep(const std::string& uri, const FolderStamp& stamp, const ListedVersion& version) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;
   auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.uri == uri; });
   if (at == entries_.end() && entries_.size() < kMostTables) {
     entries_.push_back({uri, stamp, version});

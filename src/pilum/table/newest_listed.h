@@ -19,7 +19,8 @@ struct NewestListed {
 
 Result<NewestListed> FindNewestListed(const ReadOnlyStore& table, ReadContext& ctx);
 
-// What was found of the tables asked for last, by their folder's stamp.
+// What was found of the tables asked for last, by their folder's stamp. Waits for nobody (a process that was forked while
+// another thread was in here has that lock for ever): who does not get in finds nothing.
 class NewestKept {
  public:
   static constexpr size_t kMostTables = 64;
