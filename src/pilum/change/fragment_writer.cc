@@ -34,7 +34,11 @@ Result<FileVersion> DataVersionOf(const StoredVersion& table, const std::string&
 
 FragmentWriter::FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_ptr<arrow::Schema> schema,
                                std::shared_ptr<const FieldIds> ids, const FragmentWriterOptions& options)
-    : table_(std::move(table)), schema_(std::move(schema)), ids_(std::move(ids)), options_(options) {}
+    : table_(std::move(table)),
+      schema_(std::move(schema)),
+      ids_(std::move(ids)),
+      options_(options),
+      page_bytes_(options.page_bytes) {}
 
 FragmentWriter::~FragmentWriter() {
   if (!finished_) Abandon();
@@ -55,7 +59,8 @@ Status FragmentWriter::Begin() {
   ++begun_;
   WriteOptions options;
   options.version = options_.version;
-  options.page_bytes = options_.page_bytes;
+  options.page_bytes = page_bytes_;
+  options.page_rows = page_rows_;
   options.checksums = options_.checksums;
   options.ids = ids_;
   PILUM_ASSIGN_OR_RETURN(file_, FileWriter::Make(std::move(sink), schema_, options));

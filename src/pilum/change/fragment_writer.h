@@ -70,6 +70,11 @@ class FragmentWriter {
   const google::protobuf::RepeatedPtrField<wire::DataFragment>& ended() const { return out_.fragments; }
   // Of the file that is open, without what is still buffered.
   uint64_t file_bytes() const { return file_ ? file_->bytes_written() : 0; }
+  // Of the files that are begun from now on: where their pages end (WriteOptions).
+  void SetPages(uint64_t bytes, uint64_t rows) {
+    page_bytes_ = bytes;
+    page_rows_ = rows;
+  }
   // Removes what was written: nothing will name it.
   void Abandon();
 
@@ -84,6 +89,7 @@ class FragmentWriter {
   std::string name_;
   FileTarget target_;  // of the file that is open
   size_t begun_ = 0;   // files
+  uint64_t page_bytes_, page_rows_ = 0;
   NewFragments out_;
   bool finished_ = false;
 };

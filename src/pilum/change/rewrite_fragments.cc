@@ -1,10 +1,12 @@
 #include "pilum/change/rewrite_fragments.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/byte_size.h>
 
 #include "pilum/change/read_rows.h"
 #include "pilum/table/commit/row_id_bytes.h"
@@ -14,9 +16,33 @@ namespace {
 
 constexpr uint64_t kBatchBytes = 16 << 20;
 
-// A page of each column is in memory. Where a page is a request it is worth its size; on disk four small ones are nearly as
-// quick to read as a large one, and tables of many columns are compacted in a quarter of the memory.
-uint64_t PageBytes(const ObjectStore& table) { return table.cost().remote ? WriteOptions().page_bytes : 2 << 20; }
+// A page of each column is in memory. Where a page is a request it is worth its size; on a disk the columns share a quarter
+// of that, so much for each.
+constexpr uint64_t kColumnBytes = 2 << 20;
+
+uint64_t CountLeaves(const arrow::DataType& type) {
+  uint64_t n = type.num_fields() == 0;
+  for (const auto& child : type.fields()) n += CountLeaves(*child->type());
+  return n;
+}
+
+struct Pages {
+  uint64_t bytes, rows;
+};
+
+// Wide columns have large pages then, narrow ones small. So many rows that batches of scans seldom lie in two pages of a
+// column, where they must be put together. Where that would be few rows each column has its share by itself.
+Pages PagesOf(const arrow::RecordBatch& first, FileVersion version) {
+  constexpr uint64_t kFewestRows = 1 << 16;
+  uint64_t leaves = 0;
+  for (const auto& field : first.schema()->fields()) leaves += CountLeaves(*field->type());
+  const auto bytes =
+      static_cast<uint64_t>(arrow::util::ReferencedBufferSize(first).ValueOr(arrow::util::TotalBufferSize(first)));
+  const uint64_t row = std::max<uint64_t>(bytes / static_cast<uint64_t>(std::max<int64_t>(first.num_rows(), 1)), 1);
+  const uint64_t rows = std::bit_floor(leaves * kColumnBytes / row);
+  if (rows < kFewestRows || version == FileVersion::kV2_0) return {kColumnBytes, 0};
+  return {WriteOptions().page_bytes, rows};
+}
 
 // What rows of tables with stable row ids take along, until the fragment that they are in is complete.
 class Lineage {
@@ -97,10 +123,9 @@ class Rewriter {
         columns_(AllColumns(*base.table)),
         writer_(base.store, context_.manifest->schema.schema,
                 std::make_shared<const FieldIds>(context_.manifest->schema.ids),
-                {.version = version,
-                 .max_rows_per_file = UINT64_MAX,
-                 .max_bytes_per_file = UINT64_MAX,
-                 .page_bytes = PageBytes(*base.store)}),
+                {.version = version, .max_rows_per_file = UINT64_MAX, .max_bytes_per_file = UINT64_MAX}),
+        share_pages_(!base.store->cost().remote),
+        version_(version),
         batch_rows_(options.batch_rows),
         max_bytes_(options.max_bytes_per_file),
         lineage_(context_.manifest->has_stable_row_ids()),
@@ -152,6 +177,10 @@ class Rewriter {
     for (int64_t at = 0; at < batch.num_rows();) {
       const uint64_t room = sizes.Of(out_.size()) - in_file_;
       const auto n = static_cast<int64_t>(std::min(room, static_cast<uint64_t>(batch.num_rows() - at)));
+      if (in_file_ == 0 && share_pages_) {
+        const Pages pages = PagesOf(batch, version_);
+        writer_.SetPages(pages.bytes, pages.rows);
+      }
       PILUM_RETURN_NOT_OK(writer_.Write(n == batch.num_rows() ? batch : *batch.Slice(at, n)));
       at += n;
       in_file_ += static_cast<uint64_t>(n);
@@ -189,6 +218,8 @@ class Rewriter {
   std::vector<Source> from_;
   uint64_t rows_ = 0;
   FragmentWriter writer_;
+  const bool share_pages_;
+  const FileVersion version_;
   const uint64_t batch_rows_, max_bytes_;
   uint64_t in_file_ = 0, unasked_ = 0;  // rows of the file that is open; since its bytes were looked at
   Lineage lineage_;
