@@ -189,7 +189,6 @@ struct ChunkWriter {
   const PageContext& page;
   const ChunkEncoder& chunks;
   Bytes data, table, index;
-  bool room_made = false;
 
   // Appends one chunk; false (and nothing appended) where it breaks a limit.
   Result<bool> Add(uint64_t event, uint64_t event_end, uint64_t slot, uint64_t n, bool last) {
@@ -249,17 +248,6 @@ struct ChunkWriter {
     }
     AppendInt<uint64_t>(&index, finished);
     AppendInt<uint64_t>(&index, end - last_end);
-  }
-
-  // Room for the whole page once its first chunks, of `slots` slots, tell how many bytes come: growing copies all of them
-  // again and again.
-  void MakeRoom(uint64_t slots) {
-    constexpr uint64_t kFirst = 64 << 10;  // bytes
-    if (room_made || data.size() < kFirst) return;
-    room_made = true;
-    const double chunks_to_come = static_cast<double>(page.slice.slots) / static_cast<double>(slots);
-    data.reserve(static_cast<size_t>(static_cast<double>(data.size()) * std::min(chunks_to_come, 256.0) * 1.04) +
-                 kFirst);
   }
 };
 
@@ -339,7 +327,7 @@ Result<ChunkFit> MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, co
     if (page->small()) PILUM_RETURN_NOT_OK(s->TryGeneral(chunks.Preferred(0)));
   }
   uint8_t first_list = page->FirstListCode();
-  ChunkWriter writer{*page, chunks, {}, {}, {}, false};
+  ChunkWriter writer{*page, chunks, {}, {}, {}};
   const uint64_t slots = page->slice.slots;
   for (uint64_t slot = 0, event = 0; slot < slots;) {
     uint64_t n = chunks.Preferred(slot);
@@ -356,7 +344,6 @@ Result<ChunkFit> MiniBlockPage(PageContext* page, const ChunkEncoder& chunks, co
     if (page->rep.present) writer.AddToIndex(event, end);
     event = end;
     slot += n;
-    writer.MakeRoom(slot);
   }
   PageLayout& l = out->layout;
   l.kind = LayoutKind::kMiniBlock;
