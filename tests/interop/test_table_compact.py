@@ -197,16 +197,6 @@ def test_blobs_and_json(tmp_path, version):
     assert pilum.dataset(ours).to_table(blob_handling="all_binary").equals(before)
 
 
-def test_blobs_of_2_2_are_refused_by_name(tmp_path):
-    uri = str(tmp_path / "t.lance")
-    t = pa.table({"id": [1], "b": lance.blob_array([b"x" * 100])}, schema=pa.schema([pa.field("id", pa.int64()), lance.blob_field("b")]))
-    for _ in range(2):
-        lance.write_dataset(t, uri, mode="append", data_storage_version="2.2")
-    with pytest.raises(UnsupportedError, match="column 'b' holds blobs of kind lance.blob.v2"):
-        pilum.dataset(uri).optimize.compact_files()
-    assert len([f for f in os.listdir(os.path.join(uri, "data")) if f.endswith(".lance")]) == 2  # nothing is left
-
-
 def test_steps(tmp_path):
     uri = str(tmp_path / "t.lance")
     ds = small_fragments(uri, 4, 20)

@@ -80,9 +80,13 @@ def test_columns_in_other_forms(tmp_path):
     both(uri)
     blobs = str(tmp_path / "b.lance")
     schema = pa.schema([pa.field("id", pa.int64()), pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
-    lance.write_dataset(pa.table({"id": [1], "b": [b"x"]}, schema=schema), blobs)
-    with pytest.raises(UnsupportedError, match="column 'b' holds blobs"):
-        pilum.dataset(blobs).update({"id": "2"})
+    lance.write_dataset(pa.table({"id": [1], "b": [b"x"]}, schema=schema), blobs, data_storage_version="2.1")
+    pilum.dataset(blobs).update({"id": "2"})
+    pilum.dataset(blobs).merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(pa.table({"id": [2, 3]}))
+    for module in (lance, pilum):
+        assert [b and b.read() for b in module.dataset(blobs).take_blobs("b", indices=[0, 1])] == [b"x", None]
+    pilum.dataset(blobs).update({"b": "X'6162'"}, "id = 3")
+    assert lance.dataset(blobs).take_blobs("b", indices=[1])[0].read() == b"ab"
 
 
 def test_times_in_double_quotes(tmp_path):

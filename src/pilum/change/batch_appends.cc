@@ -81,9 +81,12 @@ Status BatchAppends::Stage(Group* group) const {
   const ChangeBase& base = *group->base;
   PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored, options_.data_version));
   for (const Part& part : group->parts) {
-    FragmentWriter writer(
-        base.store, part.fit.schema(), part.fit.ids(),
-        {version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes, options_.checksums});
+    FragmentWriterOptions how{version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes,
+                              options_.checksums};
+    how.blobs = options_.blobs;
+    how.blobs.bases = base.stored->read->base_paths;
+    how.blobs.storage = base.table->options();
+    FragmentWriter writer(base.store, part.fit.schema(), part.fit.ids(), how);
     for (const auto& batch : part.rows) PILUM_RETURN_NOT_OK(writer.Write(*batch));
     PILUM_ASSIGN_OR_RETURN(NewFragments more, writer.Finish());
     group->staged.fragments.MergeFrom(more.fragments);

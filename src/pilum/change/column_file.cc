@@ -11,6 +11,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/blob_columns.h"
 #include "pilum/query/evaluate.h"
 #include "pilum/table/commit/names.h"
 #include "pilum/table/commit/schema_fields.h"
@@ -40,6 +41,11 @@ ColumnFile::~ColumnFile() {
 
 Status ColumnFile::Begin() {
   if (file_) return Status::OK();
+  for (const auto& field : fit_.schema()->fields()) {
+    if (!HasBlobV2(*field)) continue;
+    return Unsupported("column '{}' holds blobs of kind lance.blob.v2, which are written with whole rows only",
+                       field->name());
+  }
   name_ = NewDataFileName();
   PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced("data/" + name_));
   WriteOptions options;

@@ -63,7 +63,8 @@ Result<WritableTable> AsRead(WritableTable table, const std::vector<RewriteResul
 }
 
 void RemoveFiles(const ChangeBase& base, const RewriteResult& result) {
-  if (auto files = FilesOf(result); files.ok()) RemoveWritten(base.store.get(), *files);
+  ReadContext ctx;  // also where the caller has been told to stop
+  if (auto files = FilesOf(*base.table, result, ctx); files.ok()) RemoveWritten(base.store.get(), *files);
 }
 
 // One run of CompactTable.
@@ -145,7 +146,7 @@ Result<Compacted> CommitCompaction(const WritableTable& table, const std::vector
   PILUM_ASSIGN_OR_RETURN(wire::Transaction rewrite, RewriteOf(base, results));
   std::vector<std::string> written;
   for (const RewriteResult& r : results) {
-    PILUM_ASSIGN_OR_RETURN(const auto files, FilesOf(r));
+    PILUM_ASSIGN_OR_RETURN(const auto files, FilesOf(*base.table, r, ctx));
     written.insert(written.end(), files.begin(), files.end());
     out.metrics += r.metrics;
   }

@@ -38,6 +38,8 @@ FragmentWriter::FragmentWriter(std::shared_ptr<ObjectStore> table, std::shared_p
       schema_(std::move(schema)),
       ids_(std::move(ids)),
       options_(options),
+      stored_(WithDescriptions(*schema_)),
+      stored_ids_(std::make_shared<const FieldIds>(IdsWithDescriptions(*schema_, *ids_))),
       page_bytes_(options.page_bytes) {}
 
 FragmentWriter::~FragmentWriter() {
@@ -45,6 +47,7 @@ FragmentWriter::~FragmentWriter() {
 }
 
 void FragmentWriter::Abandon() {
+  blobs_.reset();
   file_.reset();
   RemoveWritten(table_.get(), out_.written);
   RemoveWritten(out_.elsewhere);
@@ -62,13 +65,32 @@ Status FragmentWriter::Begin() {
   options.page_bytes = page_bytes_;
   options.page_rows = page_rows_;
   options.checksums = options_.checksums;
-  options.ids = ids_;
-  PILUM_ASSIGN_OR_RETURN(file_, FileWriter::Make(std::move(sink), schema_, options));
+  options.ids = stored_ids_;
+  PILUM_RETURN_NOT_OK(CheckBlobColumns(*schema_, options_.version));
+  PILUM_ASSIGN_OR_RETURN(file_, FileWriter::Make(std::move(sink), stored_, options));
+  if (HasBlobV2(*schema_)) {
+    blobs_ = std::make_unique<BlobWriter>(schema_, options_.blobs, file_.get(),
+                                          [this](const std::string& name) { return BeginBlob(name); });
+  }
   return options_.watch ? options_.watch(nullptr) : Status::OK();
+}
+
+Result<std::unique_ptr<ByteSink>> FragmentWriter::BeginBlob(const std::string& name) {
+  const std::string path = name_.substr(0, name_.rfind('.')) + "/" + name;
+  if (target_.base) {
+    PILUM_ASSIGN_OR_RETURN(auto sink, target_.store->Create(target_.folder + path));
+    out_.elsewhere.push_back({target_.store, target_.folder + path});
+    return sink;
+  }
+  PILUM_ASSIGN_OR_RETURN(auto sink, table_->CreateUnsynced("data/" + path));
+  out_.written.push_back("data/" + path);
+  return sink;
 }
 
 Status FragmentWriter::EndFragment() {
   if (!file_) return Status::OK();
+  if (blobs_) PILUM_RETURN_NOT_OK(blobs_->Finish());
+  blobs_.reset();
   PILUM_ASSIGN_OR_RETURN(const uint64_t rows, file_->Finish());
   if (target_.base) {
     out_.elsewhere.push_back({target_.store, target_.folder + name_});
@@ -82,8 +104,14 @@ Status FragmentWriter::EndFragment() {
   file->set_file_size_bytes(file_->bytes_written());
   if (target_.base) file->set_base_id(*target_.base);
   file_.reset();
-  PILUM_RETURN_NOT_OK(SetColumns(*schema_, *ids_, options_.version, file));
+  PILUM_RETURN_NOT_OK(SetColumns(*stored_, *stored_ids_, options_.version, file));
   return options_.watch ? options_.watch(fragment) : Status::OK();
+}
+
+Status FragmentWriter::WriteRows(const arrow::RecordBatch& batch) {
+  if (!blobs_) return file_->Write(batch);
+  PILUM_ASSIGN_OR_RETURN(const auto described, blobs_->Describe(batch));
+  return file_->Write(*described);
 }
 
 Status FragmentWriter::Write(const arrow::RecordBatch& batch) {
@@ -92,7 +120,7 @@ Status FragmentWriter::Write(const arrow::RecordBatch& batch) {
     const uint64_t room = std::max<uint64_t>(options_.max_rows_per_file, 1) - file_->rows_written();
     const int64_t n = static_cast<int64_t>(std::min<uint64_t>(room, static_cast<uint64_t>(batch.num_rows() - at)));
     const bool whole = at == 0 && n == batch.num_rows();
-    PILUM_RETURN_NOT_OK(file_->Write(whole ? batch : *batch.Slice(at, n)));
+    PILUM_RETURN_NOT_OK(WriteRows(whole ? batch : *batch.Slice(at, n)));
     at += n;
     out_.rows += static_cast<uint64_t>(n);
     if (static_cast<uint64_t>(n) == room || file_->bytes_written() >= options_.max_bytes_per_file) {

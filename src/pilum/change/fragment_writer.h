@@ -11,6 +11,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "pilum/change/blob_writer.h"
 #include "pilum/file/file_writer.h"
 #include "pilum/io/object_store.h"
 #include "pilum/table/commit/stored_version.h"
@@ -25,7 +26,7 @@ struct FileTarget {
   std::string folder;                  // below it: "data/", or nothing
 };
 
-// A data file below a base path: durable as soon as it is whole.
+// A data file, or a blob beside one, below a base path: durable as soon as it is whole.
 struct FileElsewhere {
   std::shared_ptr<ObjectStore> store;
   std::string path;
@@ -33,7 +34,8 @@ struct FileElsewhere {
 
 struct NewFragments {
   google::protobuf::RepeatedPtrField<wire::DataFragment> fragments;  // without ids: a commit gives them
-  std::vector<std::string> written;  // paths of data files, which the commit makes durable (Committer::AddWritten)
+  std::vector<std::string>
+      written;  // paths of data files and of blobs beside them, which the commit makes durable (Committer::AddWritten)
   std::vector<FileElsewhere> elsewhere;
   uint64_t rows = 0;
 };
@@ -47,6 +49,7 @@ struct FragmentWriterOptions {
   std::vector<FileTarget> targets = {};  // one file to each in turn; none: the table's own folder
   // Told of each fragment: null as its file is begun, then the fragment as the file is whole. An error ends the write.
   std::function<Status(const wire::DataFragment*)> watch = {};
+  BlobOptions blobs = {};
 };
 
 // "2.1": of data files that are written here; kUnsupported names those that are not.
@@ -80,12 +83,18 @@ class FragmentWriter {
 
  private:
   Status Begin();
+  Status WriteRows(const arrow::RecordBatch& batch);  // into the file that is open
+  // Beside the data file that is open.
+  Result<std::unique_ptr<ByteSink>> BeginBlob(const std::string& name);
 
   const std::shared_ptr<ObjectStore> table_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::shared_ptr<const FieldIds> ids_;
   const FragmentWriterOptions options_;
-  std::unique_ptr<FileWriter> file_;  // null: none is open
+  const std::shared_ptr<arrow::Schema> stored_;  // of data files: descriptions in the place of blobs
+  const std::shared_ptr<const FieldIds> stored_ids_;
+  std::unique_ptr<FileWriter> file_;   // null: none is open
+  std::unique_ptr<BlobWriter> blobs_;  // of it; null: no column has blobs
   std::string name_;
   FileTarget target_;  // of the file that is open
   size_t begun_ = 0;   // files

@@ -74,6 +74,7 @@ class Merge {
     PILUM_RETURN_NOT_OK(CheckRowsMove(*base.table));
     PILUM_ASSIGN_OR_RETURN(on_, KeyColumns(base, options_.on));
     PILUM_ASSIGN_OR_RETURN(files_.version, DataVersionOf(*base.stored, options_.data_version));
+    files_.blobs = {.outside = true, .bases = base.stored->read->base_paths};
     MergeSource::Options how;
     how.files = files_;
     how.held_bytes = options_.held_bytes;

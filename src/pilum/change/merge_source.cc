@@ -8,6 +8,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/external_uris.h"
+#include "pilum/change/map_blobs.h"
 #include "pilum/file/batch_bytes.h"
 #include "pilum/file/file_reader.h"
 #include "pilum/file/take_stream.h"
@@ -37,6 +39,26 @@ Result<FileSchema> SharedSchema(const FileSchema& table, const arrow::Schema& ro
   return out;
 }
 
+// New URIs lie below a base path; those of rows that stay may lie anywhere.
+Status CheckExternal(const arrow::RecordBatch& rows, const arrow::Schema& schema, const ExternalUris& uris) {
+  const BlobMapping check = [&](const BlobColumn& column, const arrow::Array& array,
+                                const LiveValues* live) -> Result<std::shared_ptr<arrow::Array>> {
+    const auto* values =
+        array.type_id() == arrow::Type::STRUCT ? &static_cast<const arrow::StructArray&>(array) : nullptr;
+    const auto uri = values ? values->GetFieldByName("uri") : nullptr;
+    for (int64_t i = 0; uri && uri->type_id() == arrow::Type::STRING && i < array.length(); ++i) {
+      if (!IsLive(array, live, i) || uri->IsNull(i)) continue;
+      const auto place = uris.Resolve(static_cast<const arrow::StringArray&>(*uri).GetString(i));
+      if (!place.ok()) return WithContext(fmt::format("column '{}'", column.name), place.status());
+    }
+    return arrow::MakeArray(array.data());
+  };
+  for (const auto& field : schema.fields()) {
+    if (HasBlobV2(*field)) PILUM_RETURN_NOT_OK(MapBlobs(*field, rows.GetColumnByName(field->name()), check).status());
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 MergeSource::~MergeSource() {
@@ -63,6 +85,8 @@ Result<std::unique_ptr<MergeSource>> MergeSource::Collect(std::shared_ptr<Object
                         fmt::join(rows.schema()->field_names(), ", "));
     }
   }
+  const ExternalUris uris(options.files.blobs.bases, false);
+  const bool blobs = HasBlobV2(*out->schema());  // files give no bytes back: held
   std::optional<FragmentWriter> writer;
   uint64_t bytes = 0, num_rows = 0;
   for (;;) {
@@ -71,9 +95,10 @@ Result<std::unique_ptr<MergeSource>> MergeSource::Collect(std::shared_ptr<Object
     if (!batch) break;
     if (batch->num_rows() == 0) continue;
     PILUM_ASSIGN_OR_RETURN(auto fitted, out->fit_->Fit(*batch));
+    PILUM_RETURN_NOT_OK(CheckExternal(*fitted, *out->schema(), uris));
     PILUM_RETURN_NOT_OK(out->AddKeys(*fitted, keys));
     bytes += BytesOf(*fitted);
-    if (!writer && bytes > options.held_bytes) {
+    if (!writer && !blobs && bytes > options.held_bytes) {
       writer.emplace(out->store_, out->schema(), out->fit_->ids(), options.files);
       for (const auto& held : out->held_) PILUM_RETURN_NOT_OK(writer->Write(*held));
       out->held_.clear();

@@ -4,16 +4,10 @@
 #include <vector>
 
 #include "pilum/table/commit/row_id_bytes.h"
-#include "pilum/table/column_forms.h"
 
 namespace pilum {
 
 Status CheckRowsMove(const Table& table) {
-  for (const auto& field : table.schema()->fields()) {
-    if (!IsBlobColumn(*field)) continue;
-    return Unsupported("{}: column '{}' holds blobs; rows with blobs are not written anew yet", table.uri(),
-                       field->name());
-  }
   if (table.schema()->GetFieldIndex("_rowid") < 0 && table.schema()->GetFieldIndex("_rowaddr") < 0) return Status::OK();
   return Unsupported("{}: it has a column named _rowid or _rowaddr, which hides where its rows are; rename it first",
                      table.uri());

@@ -5,6 +5,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/moved_blobs.h"
 #include "pilum/table/fragment.h"
 
 namespace pilum {
@@ -24,16 +25,24 @@ Result<TakenRows> LiveRows(const Table& table, const std::vector<uint64_t>& frag
 
 Status ReadRows(const Table& table, const TakenRows& rows, const std::vector<FieldPath>& columns,
                 const BatchLimits& limits, ReadContext& ctx, const TakeBatch& take) {
+  PILUM_ASSIGN_OR_RETURN(const TableContext context, ContextToMove(table));
   for (const Fragment& f : table.manifest().fragments) {
     const auto at = rows.find(f.id);
     if (at == rows.end() || at->second.empty()) continue;
-    PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(table.context(), f, ctx));
+    PILUM_ASSIGN_OR_RETURN(auto fragment, PhysicalFragment::Make(context, f, ctx));
+    MovedBlobs blobs(context, f);
     PILUM_ASSIGN_OR_RETURN(auto stream, fragment->Read(columns, at->second, limits, ctx));
     for (;;) {
       PILUM_RETURN_NOT_OK(ctx.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
       if (!batch) break;
-      PILUM_RETURN_NOT_OK(take(f.id, stream->rows(), *batch));
+      const auto piece = [&](int64_t at, const arrow::RecordBatch& rows) {
+        if (rows.num_rows() == batch->num_rows()) return take(f.id, stream->rows(), rows);
+        const auto places =
+            stream->rows().SliceByRank(static_cast<uint64_t>(at), static_cast<uint64_t>(rows.num_rows()));
+        return take(f.id, places, rows);
+      };
+      PILUM_RETURN_NOT_OK(blobs.Each(*batch, ctx, piece));
     }
   }
   return Status::OK();

@@ -20,7 +20,8 @@ Result<TakenRows> LiveRows(const Table& table, const std::vector<uint64_t>& frag
 // A batch, the fragment that it is of, and its rows' places there, ascending.
 using TakeBatch = std::function<Status(uint64_t fragment, const RowSet& places, const arrow::RecordBatch& batch)>;
 // Fragments in the manifest's order, rows in theirs. `columns`: also _rowid, _rowaddr and the versions by name. Memory: a
-// batch, by `limits`. Deleted rows that are asked for come too.
+// batch, by `limits`. Deleted rows that are asked for come too. Blobs come as they
+// would be written (moved_blobs.h).
 Status ReadRows(const Table& table, const TakenRows& rows, const std::vector<FieldPath>& columns,
                 const BatchLimits& limits, ReadContext& ctx, const TakeBatch& take);
 

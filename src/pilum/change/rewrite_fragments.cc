@@ -8,6 +8,8 @@
 #include <arrow/type.h>
 #include <arrow/util/byte_size.h>
 
+#include "pilum/change/blob_columns.h"
+#include "pilum/change/moved_blobs.h"
 #include "pilum/change/read_rows.h"
 #include "pilum/table/commit/row_id_bytes.h"
 
@@ -86,21 +88,6 @@ class Lineage {
   Numbers ids_, created_, updated_;
 };
 
-// Blobs are read as their bytes, JSON as it is stored: what files hold is what is written.
-Result<TableContext> ContextFor(const Table& table) {
-  TableContext out = table.context();
-  const arrow::Schema& written = *out.manifest->schema.schema;
-  PILUM_ASSIGN_OR_RETURN(out.schema, TableSchema::Make(out.manifest->schema, BlobHandling::kBytes));
-  for (int i = 0; i < written.num_fields(); ++i) {
-    const auto& field = *written.field(i);
-    if (!out.schema->stored()->field(i)->type()->Equals(*field.type())) {
-      return Unsupported("{}: column '{}' holds blobs of kind lance.blob.v2, which compaction cannot write anew yet",
-                         table.uri(), field.name());
-    }
-  }
-  return out;
-}
-
 // How many rows each new file has: as many files as are full, of nearly the same size.
 class FileSizes {
  public:
@@ -123,7 +110,10 @@ class Rewriter {
         columns_(AllColumns(*base.table)),
         writer_(base.store, context_.manifest->schema.schema,
                 std::make_shared<const FieldIds>(context_.manifest->schema.ids),
-                {.version = version, .max_rows_per_file = UINT64_MAX, .max_bytes_per_file = UINT64_MAX}),
+                {.version = version,
+                 .max_rows_per_file = UINT64_MAX,
+                 .max_bytes_per_file = UINT64_MAX,
+                 .blobs = {.outside = true, .bases = context_.manifest->base_paths}}),
         share_pages_(!base.store->cost().remote),
         version_(version),
         batch_rows_(options.batch_rows),
@@ -163,13 +153,15 @@ class Rewriter {
 
   Status Copy(const Source& source, const FileSizes& sizes) {
     if (source.live.empty()) return Status::OK();
+    MovedBlobs blobs(context_, source.fragment->fragment());
     PILUM_ASSIGN_OR_RETURN(auto stream, source.fragment->Read(columns_, source.live, limits_, ctx_));
     for (;;) {
       PILUM_RETURN_NOT_OK(ctx_.Check());
       PILUM_ASSIGN_OR_RETURN(auto batch, stream->Next());
       if (!batch) return Status::OK();
       PILUM_RETURN_NOT_OK(lineage_.Add(*source.fragment, stream->rows(), ctx_));
-      PILUM_RETURN_NOT_OK(Write(*batch, sizes));
+      const auto write = [&](int64_t, const arrow::RecordBatch& piece) { return Write(piece, sizes); };
+      PILUM_RETURN_NOT_OK(blobs.Each(*batch, ctx_, write));
     }
   }
 
@@ -242,7 +234,7 @@ Result<RewriteResult> RewriteFragments(const ChangeBase& base, const CompactionT
                                        const CompactionOptions& options, ReadContext& ctx) {
   const Table& table = *base.table;
   PILUM_ASSIGN_OR_RETURN(const FileVersion version, DataVersionOf(*base.stored, options.data_version));
-  PILUM_ASSIGN_OR_RETURN(TableContext context, ContextFor(table));
+  PILUM_ASSIGN_OR_RETURN(TableContext context, ContextToMove(table));
   Rewriter rewriter(base, std::move(context), version, options, ctx);
   RewriteResult out;
   out.read_version = table.manifest().version;
@@ -259,12 +251,19 @@ Result<RewriteResult> RewriteFragments(const ChangeBase& base, const CompactionT
   return out;
 }
 
-Result<std::vector<std::string>> FilesOf(const RewriteResult& result) {
+Result<std::vector<std::string>> FilesOf(const Table& table, const RewriteResult& result, ReadContext& ctx) {
+  const bool blobs = HasBlobV2(*table.manifest().schema.schema);
   std::vector<std::string> out;
   for (const std::string& message : result.new_fragments) {
     wire::DataFragment fragment;
     PILUM_RETURN_NOT_OK(ParseWire(message, "new fragment of a compaction", &fragment));
-    for (const auto& file : fragment.files()) out.push_back("data/" + file.path());
+    for (const auto& file : fragment.files()) {
+      out.push_back("data/" + file.path());
+      if (!blobs) continue;
+      const std::string stem = out.back().substr(0, out.back().rfind('.'));
+      PILUM_ASSIGN_OR_RETURN(const auto beside, table.context().files->root().ListPaths(stem + "/", ctx));
+      out.insert(out.end(), beside.begin(), beside.end());
+    }
   }
   return out;
 }

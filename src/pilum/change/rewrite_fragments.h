@@ -29,7 +29,7 @@ struct RewriteResult {
 Result<RewriteResult> RewriteFragments(const ChangeBase& base, const CompactionTask& task,
                                        const CompactionOptions& options, ReadContext& ctx);
 
-// Paths in the table of the data files that it wrote.
-Result<std::vector<std::string>> FilesOf(const RewriteResult& result);
+// Paths of the files that it wrote into `table`: data files, and the blobs beside them.
+Result<std::vector<std::string>> FilesOf(const Table& table, const RewriteResult& result, ReadContext& ctx);
 
 }  // namespace pilum

@@ -4,6 +4,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/blob_columns.h"
 #include "pilum/change/expressions.h"
 #include "pilum/change/find_rows.h"
 #include "pilum/change/fit_rows.h"
@@ -37,9 +38,13 @@ class Update {
     for (const auto& [name, sql] : values_) {
       const int at = schema.GetFieldIndex(name);
       if (at < 0) return NoColumn(schema, name);
+      if (HasBlobV2(*schema.field(at)))
+        return Unsupported(
+            "Direct updates to column '{}' containing blob v2 values are not supported; a merge gives them", name);
       const auto& stored = base_.table->columns().stored()->field(at);
       // JSON is computed as text, and becomes what is stored as rows are fitted.
-      assignments.push_back({name, sql, IsJsonField(*stored) ? arrow::utf8() : stored->type()});
+      const auto type = IsBlobColumn(*schema.field(at)) ? schema.field(at)->type() : stored->type();  // blobs: of bytes
+      assignments.push_back({name, sql, IsJsonField(*stored) ? arrow::utf8() : type});
       columns_.push_back(at);
       fields_.push_back(base_.stored->read->schema.ids.children[static_cast<size_t>(at)].id);
     }
@@ -51,6 +56,7 @@ class Update {
     PILUM_ASSIGN_OR_RETURN(const FitRows fit, FitRows::MakeForNew(base_.stored->read->schema));
     FragmentWriterOptions how;
     PILUM_ASSIGN_OR_RETURN(how.version, DataVersionOf(*base_.stored, options_.data_version));
+    how.blobs = {.outside = true, .bases = base_.stored->read->base_paths};
     FragmentWriter writer(base_.store, fit.schema(), fit.ids(), how);
     PILUM_RETURN_NOT_OK(Write(rows, fit, &writer));
     PILUM_ASSIGN_OR_RETURN(NewFragments added, writer.Finish());

@@ -23,9 +23,9 @@ class TableWrite {
   Result<StagedRows> Stage(arrow::RecordBatchReader& rows) {
     const bool append = read_ && options_.mode == WriteMode::kAppend;
     PILUM_ASSIGN_OR_RETURN(const FileVersion version, ChooseVersion());
-    PILUM_RETURN_NOT_OK(CheckBlobs(*rows.schema()));
     PILUM_RETURN_NOT_OK(CheckMetadata(*rows.schema()));
     PILUM_ASSIGN_OR_RETURN(const auto bases, Bases());
+    PILUM_RETURN_NOT_OK(CheckOptions());
     WireFields fields;
     FileSchema schema;
     if (append) {
@@ -36,6 +36,7 @@ class TableWrite {
     }
     PILUM_ASSIGN_OR_RETURN(const FitRows fit,
                            append ? FitRows::Make(schema, *rows.schema()) : FitRows::MakeForNew(schema));
+    PILUM_RETURN_NOT_OK(CheckBlobColumns(*fit.schema(), version));
     PILUM_ASSIGN_OR_RETURN(NewFragments added, WriteRows(fit, version, bases, rows));
     StagedRows out;
     out.written = std::move(added.written);
@@ -111,13 +112,9 @@ class TableWrite {
     return DataVersionOf(options_.data_version.empty() ? "2.2" : options_.data_version);
   }
 
-  static Status CheckBlobs(const arrow::Schema& schema) {
-    for (const auto& f : schema.fields()) {
-      if (f->metadata() && f->metadata()->Get("ARROW:extension:name").ValueOr("") == "lance.blob.v2") {
-        return Unsupported("column '{}': blobs of kind lance.blob.v2 are not written yet", f->name());
-      }
-    }
-    return Status::OK();
+  Status CheckOptions() const {
+    if (!options_.blobs.ingest || !options_.blobs.outside) return Status::OK();
+    return UsageError("allow_external_blob_outside_bases only applies when external_blob_mode=\"reference\"");
   }
 
   static Result<FileSchema> SchemaOf(const WireFields& fields, const arrow::Schema& rows) {
@@ -132,7 +129,10 @@ class TableWrite {
     FragmentWriterOptions how{version, options_.max_rows_per_file, options_.max_bytes_per_file, options_.page_bytes,
                               options_.checksums};
     how.watch = options_.watch;
+    how.blobs = options_.blobs;
+    how.blobs.bases = bases;
     const StoreOptions& storage = table_.table ? table_.table->options() : options_.base_storage;
+    how.blobs.storage = storage;
     PILUM_ASSIGN_OR_RETURN(how.targets, TargetsOf(options_.targets, bases, storage));
     FragmentWriter writer(store_, fit.schema(), fit.ids(), how);
     for (;;) {

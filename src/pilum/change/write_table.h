@@ -27,6 +27,7 @@ struct WriteTableOptions : ChangeOptions {
   BaseChoice targets;                                      // which base paths data files go to
   StoreOptions base_storage;                               // how base paths of a new table are reached
   std::function<Status(const wire::DataFragment*)> watch;  // as of FragmentWriterOptions
+  BlobOptions blobs;                                       // but for the base paths, which are the table's
   // Of new tables alone:
   std::vector<BasePath> initial_bases;
   bool v1_names = false;  // manifests named as pylance up to 1 does

@@ -110,6 +110,8 @@ class FileWriterImpl : public FileWriter, public BlobSink {
       return Status::OK();
     }
     for (const LeafColumn& c : columns_) {
+      if (c.is_blob_v2 && !options_.ids)
+        return Unsupported("field '{}': blob structs are written by datasets only", c.name);
       PILUM_ASSIGN_OR_RETURN(auto w, ColumnWriter::Make(&c, *stored->field(c.top_level), page_options));
       AddColumn(c.top_level, std::move(w), values);
     }
@@ -158,6 +160,7 @@ class FileWriterImpl : public FileWriter, public BlobSink {
   }
 
   Result<uint64_t> WritePayload(std::string_view bytes) override {
+    PILUM_RETURN_NOT_OK(failed_);
     PILUM_ASSIGN_OR_RETURN(ByteRange at, Put(bytes.data(), bytes.size()));
     return at.offset;
   }

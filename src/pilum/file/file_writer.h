@@ -35,6 +35,8 @@ class FileWriter {
   virtual Status Write(const arrow::RecordBatch& batch) = 0;
   // Goes into the file where the writer stands; returns its index (from 1).
   virtual Result<uint32_t> AddGlobalBuffer(std::string_view bytes) = 0;
+  // The same of what rows will point at (blobs): where in the file it begins. Nothing: where the writer stands.
+  virtual Result<uint64_t> WritePayload(std::string_view bytes) = 0;
   virtual void AddSchemaMetadata(const std::string& key, const std::string& value) = 0;
   virtual uint64_t rows_written() const = 0;
   virtual uint64_t bytes_written() const = 0;   // so far, without what is still buffered

@@ -282,7 +282,7 @@ class TreeWriter {
     const int32_t id = ids ? ids->id : schema_->fields_size() - 1;
     out->set_name(field.name());
     out->set_id(id);
-    out->set_parent_id(parent);
+    out->set_parent_id(id == kNoId ? kNoId : parent);  // so are the members of a blob v2
     out->set_logical_type(logical);
     out->set_nullable(field.nullable());
     out->set_encoding(HintOf(*field.type()));

@@ -129,6 +129,8 @@ class LocalStore : public ObjectStore {
   Status Remove(const std::string& path) override {
     PILUM_ASSIGN_OR_RETURN(std::string full, Full(path));
     if (::unlink(full.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(full, "cannot be removed", errno);
+    // Blobs have a folder for themselves, beside their data file: it goes with the last.
+    if (path.ends_with(".blob")) (void)::rmdir(full.substr(0, full.rfind('/')).c_str());
     return Status::OK();
   }
 

@@ -77,7 +77,7 @@ nb::dict Execute(nb::handle table, const std::vector<uint64_t>& fragments, const
   const RewriteResult done = RunChange([&](ReadContext& ctx) -> Result<RewriteResult> {
     PILUM_ASSIGN_OR_RETURN(const ChangeBase base, BeginChange(at, ctx));
     PILUM_ASSIGN_OR_RETURN(RewriteResult result, RewriteFragments(base, task, options, ctx));
-    PILUM_ASSIGN_OR_RETURN(const auto files, FilesOf(result));
+    PILUM_ASSIGN_OR_RETURN(const auto files, FilesOf(*at.table, result, ctx));
     if (change.sync) PILUM_RETURN_NOT_OK(at.store->Sync(files));
     return result;
   });

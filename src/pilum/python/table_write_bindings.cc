@@ -144,6 +144,14 @@ BaseChoice ReadTargets(const nb::dict& options) {
   return out;
 }
 
+BlobOptions ReadBlobOptions(const nb::dict& options) {
+  BlobOptions out;
+  TakeOption(options, "blob_pack_bytes", &out.most_together);
+  TakeOption(options, "blob_ingest", &out.ingest);
+  TakeOption(options, "blob_outside", &out.outside);
+  return out;
+}
+
 WriteTableOptions ReadWriteOptions(const nb::dict& options) {
   WriteTableOptions out;
   static_cast<ChangeOptions&>(out) = ReadChangeOptions(options);
@@ -157,6 +165,7 @@ WriteTableOptions ReadWriteOptions(const nb::dict& options) {
   out.stable_row_ids = Option(options, "stable_row_ids", out.stable_row_ids);
   out.config = Option<Texts>(options, "config", {});
   out.targets = ReadTargets(options);
+  out.blobs = ReadBlobOptions(options);
   if (options.contains("initial_bases")) out.initial_bases = BasesFromPython(options["initial_bases"]);
   if (options.contains("watch")) out.watch = Watch(options["watch"]);
   return out;

@@ -50,6 +50,7 @@ void TakeOption(const nanobind::dict& options, const char* name, std::optional<T
 }
 
 ChangeOptions ReadChangeOptions(const nanobind::dict& options);
+BlobOptions ReadBlobOptions(const nanobind::dict& options);
 BaseChoice ReadTargets(const nanobind::dict& options);
 WriteTableOptions ReadWriteOptions(const nanobind::dict& options);
 

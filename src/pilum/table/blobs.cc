@@ -17,7 +17,9 @@ const Array* Child(const arrow::StructArray& s, const char* name) {
   return field && field->type_id() == Array::TypeClass::type_id ? static_cast<const Array*>(field.get()) : nullptr;
 }
 
-// "10000000000000000000000000000000" is number 1: the lowest bit comes first.
+}  // namespace
+
+// The lowest bit comes first.
 std::string BlobFileName(uint32_t id) {
   std::string out(32, '0');
   for (size_t bit = 0; bit < 32; ++bit) {
@@ -25,8 +27,6 @@ std::string BlobFileName(uint32_t id) {
   }
   return out + ".blob";
 }
-
-}  // namespace
 
 Result<std::vector<std::optional<BlobPlace>>> BlobPlacesOf(const arrow::Array& array) {
   std::vector<std::optional<BlobPlace>> out(static_cast<size_t>(array.length()));

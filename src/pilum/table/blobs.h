@@ -32,6 +32,9 @@ struct BlobPlace {
   std::string uri;
 };
 
+// Of a file beside a data file, by its number: "10000000000000000000000000000000.blob" is number 1.
+std::string BlobFileName(uint32_t id);
+
 // One a row; nullopt: NULL. kCorrupt where the descriptions are none.
 Result<std::vector<std::optional<BlobPlace>>> BlobPlacesOf(const arrow::Array& descriptions);
 

@@ -215,7 +215,8 @@ Status CheckColumn(const LeafColumn& column, const LeafKind& kind, const PageWri
       return Unsupported("field '{}': fixed-size lists of structs need file version 2.2", column.name);
     }
   }
-  if (column.is_blob_v2) return Unsupported("field '{}': blob structs are written by datasets only", column.name);
+  if (column.is_blob_v2 && column.is_blob)
+    return Unsupported("field '{}': places of blobs; write their bytes", column.name);
   if (column.is_blob && column.num_list_layers() > 0) return Unsupported("field '{}': blobs inside lists", column.name);
   if (v21 && kind.packed && kind.kind == ValueKind::kVariable) {
     return Unsupported("field '{}': packed structs with strings or lists need file version 2.2", column.name);

@@ -34,6 +34,11 @@ class BlobType(pa.ExtensionType):
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> "BlobType":
         return cls(storage_type)
 
+    def __arrow_ext_class__(self):
+        from .blob_values import BlobArray
+
+        return BlobArray
+
     def __reduce__(self):
         return type(self), (self.storage_type,)
 

@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterable, Optional
 import pyarrow as pa
 
 from . import _pilum
+from .blob_values import write_options
 from .errors import ConflictError, NotFound, UnsupportedError
 from .file import _storage
 
@@ -20,14 +21,14 @@ _VERSIONS = {None: "", "stable": "2.2", "next": "2.3", "legacy": "0.1"}
 LANCE_COMMIT_MESSAGE_KEY = _MESSAGE = "__lance_commit_message"
 
 # Settings of pylance's that change how, never what.
-_TUNING = {"max_rows_per_group", "data_cache_bytes", "session", "blob_pack_file_size_threshold"}
-_DEFAULTS = {"external_blob_mode": "reference", "allow_external_blob_outside_bases": False}
+_TUNING = {"max_rows_per_group", "data_cache_bytes", "session"}
 _PLACES = ("initial_bases", "target_bases", "target_all_bases")
+_BLOBS = ("external_blob_mode", "allow_external_blob_outside_bases", "blob_pack_file_size_threshold")
 
 
 def _refuse(given: Dict[str, Any]) -> None:
     for name, value in given.items():
-        if name not in _TUNING and value is not None and value != _DEFAULTS.get(name):
+        if name not in _TUNING and value is not None:
             raise UnsupportedError(f"{name} is not supported by Pilum yet; leave it out")
 
 
@@ -200,11 +201,12 @@ def staging_options(mode: str, how: Dict[str, Any]) -> Dict[str, Any]:
     how = dict(how)
     if how.get("use_legacy_format") is not None:
         how["data_storage_version"] = "legacy" if how["use_legacy_format"] else "stable"
-    refuse_unknown(how, {*names, *_PLACES, "use_legacy_format", "enable_stable_row_ids"})
+    refuse_unknown(how, {*names, *_PLACES, *_BLOBS, "use_legacy_format", "enable_stable_row_ids"})
     if mode not in _MODES:
         raise ValueError(f"Invalid mode {mode}")
     named = {name: how[name] for name in names if name in how}
-    return {**_native_options(mode, **named), **places(**{name: how.get(name) for name in _PLACES})}
+    blobs = write_options(**{name: how[name] for name in _BLOBS if name in how})
+    return {**_native_options(mode, **named), **places(**{name: how.get(name) for name in _PLACES}), **blobs}
 
 
 def write_dataset(
@@ -230,6 +232,9 @@ def write_dataset(
     initial_bases=None,
     target_bases=None,
     target_all_bases: Optional[bool] = None,
+    external_blob_mode: str = "reference",
+    allow_external_blob_outside_bases: bool = False,
+    blob_pack_file_size_threshold: Optional[int] = None,
     skip_auto_cleanup: bool = False,
     **others,
 ):
@@ -261,6 +266,13 @@ def write_dataset(
     target_bases, target_all_bases:
         Which of them, by name or path, the new data files go to, one to each in turn; or to all, True: and to the table's own
         folder, False: without it. The table's own folder when left out. Deletions and manifests stay with the table.
+    external_blob_mode:
+        Blobs that are given by URI (:func:`pilum.blob_array`) stay where they are ("reference"), or are read and written as if
+        their bytes were given ("ingest").
+    allow_external_blob_outside_bases:
+        URIs may lie below no base path of the table: they are stored whole.
+    blob_pack_file_size_threshold:
+        Most bytes of a file that several blobs share, whatever their columns say.
     skip_auto_cleanup:
         The commit does not clean up, whatever the table's config asks for.
     sync:
@@ -296,6 +308,7 @@ def write_dataset(
     )  # fmt: skip
     reader_schema, batches = as_reader(data_obj, schema)
     options.update(places(initial_bases, target_bases, target_all_bases), **watching(progress))
+    options.update(write_options(external_blob_mode, allow_external_blob_outside_bases, blob_pack_file_size_threshold))
     with locked(commit_lock, base if table is not None else None, path, storage_options):
         version, _ = _pilum.table_write(
             table, path, reader_schema, batches, options, _storage(path, storage_options)

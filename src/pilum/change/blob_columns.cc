@@ -1,0 +1,105 @@
+#include "pilum/change/blob_columns.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <arrow/extension_type.h>
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include "pilum/table/column_forms.h"
+
+namespace pilum {
+namespace {
+
+constexpr size_t kDescriptionFields = 5;  // kind, position, size, blob_id, blob_uri
+
+Status ReadThreshold(const arrow::Field& blob, const char* name, bool may_be_zero, uint64_t* out) {
+  const std::string key = fmt::format("lance-encoding:blob-{}-size-threshold", name);
+  const auto text = blob.metadata()->Get(key);
+  if (!text.ok()) return Status::OK();
+  const char* end = text->data() + text->size();
+  const auto read = std::from_chars(text->data(), end, *out);
+  if (read.ec == std::errc() && read.ptr == end && (*out > 0 || may_be_zero)) return Status::OK();
+  return UsageError("column '{}': its metadata {} is '{}'; it is a number of bytes{}", blob.name(), key, *text,
+                    may_be_zero ? "" : ", above 0");
+}
+
+Status Check(const arrow::Field& field, const std::string& path) {
+  if (IsBlobV2(field)) return BlobThresholdsOf(field).status();
+  if (!HasBlobV2(field)) return Status::OK();
+  const auto id = field.type()->id();
+  if (id == arrow::Type::MAP || id == arrow::Type::FIXED_SIZE_LIST) {
+    return Unsupported("column '{}': blobs inside {}; they may stand alone, in structs and in lists", path,
+                       id == arrow::Type::MAP ? "a map" : "a fixed-size list");
+  }
+  for (const auto& child : field.type()->fields()) PILUM_RETURN_NOT_OK(Check(*child, path + "." + child->name()));
+  return Status::OK();
+}
+
+FieldIds Described(const arrow::Field& field, const FieldIds& ids) {
+  if (IsBlobV2(field)) return {ids.id, std::vector<FieldIds>(kDescriptionFields)};
+  FieldIds out{ids.id, {}};
+  const auto n = std::min(ids.children.size(), static_cast<size_t>(field.type()->num_fields()));
+  for (size_t i = 0; i < n; ++i) {
+    out.children.push_back(Described(*field.type()->field(static_cast<int>(i)), ids.children[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool IsBlobV2(const arrow::Field& field) {
+  if (field.type()->id() == arrow::Type::EXTENSION)
+    return static_cast<const arrow::ExtensionType&>(*field.type()).extension_name() == "lance.blob.v2";
+  return field.type()->id() == arrow::Type::STRUCT && IsBlobColumn(field);
+}
+
+bool HasBlobV2(const arrow::Field& field) {
+  const auto& below = field.type()->fields();
+  return IsBlobV2(field) || std::any_of(below.begin(), below.end(), [](const auto& f) { return HasBlobV2(*f); });
+}
+
+bool HasBlobV2(const arrow::Schema& schema) {
+  return std::any_of(schema.fields().begin(), schema.fields().end(), [](const auto& f) { return HasBlobV2(*f); });
+}
+
+Result<BlobThresholds> BlobThresholdsOf(const arrow::Field& blob) {
+  BlobThresholds out;
+  if (!blob.metadata()) return out;
+  PILUM_RETURN_NOT_OK(ReadThreshold(blob, "inline", true, &out.most_inline));
+  PILUM_RETURN_NOT_OK(ReadThreshold(blob, "dedicated", false, &out.most_packed));
+  PILUM_RETURN_NOT_OK(ReadThreshold(blob, "pack-file", false, &out.most_together));
+  return out;
+}
+
+Status CheckBlobColumns(const arrow::Schema& schema, FileVersion version) {
+  for (const auto& field : schema.fields()) {
+    if (!HasBlobV2(*field)) continue;
+    if (version < FileVersion::kV2_2) {
+      return UsageError("column '{}': Blob v2 requires file version >= 2.2, and the data files are of {}",
+                        field->name(), VersionName(version));
+    }
+    PILUM_RETURN_NOT_OK(Check(*field, field->name()));
+  }
+  return Status::OK();
+}
+
+std::shared_ptr<arrow::Schema> WithDescriptions(const arrow::Schema& schema) {
+  arrow::FieldVector fields;
+  // Blobs of the first kind are written from their bytes.
+  for (const auto& field : schema.fields()) {
+    fields.push_back(HasBlobV2(*field) ? FormsOf(field, BlobHandling::kBytes).stored : field);
+  }
+  return arrow::schema(std::move(fields), schema.metadata());
+}
+
+FieldIds IdsWithDescriptions(const arrow::Schema& schema, const FieldIds& ids) {
+  FieldIds out{ids.id, {}};
+  for (int i = 0; i < schema.num_fields(); ++i) {
+    out.children.push_back(Described(*schema.field(i), ids.children[static_cast<size_t>(i)]));
+  }
+  return out;
+}
+
+}  // namespace pilum
