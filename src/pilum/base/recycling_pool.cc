@@ -21,7 +21,7 @@ namespace pilum {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int kSmallestLog = 14, kLargestLog = 25;  // blocks of 16 KiB to 56 MiB
+constexpr int kSmallestLog = 12, kLargestLog = 25;  // blocks of 4 KiB to 56 MiB
 constexpr int kSteps = 4;                           // sizes from one power of two to the next
 constexpr int kNumSizes = (kLargestLog - kSmallestLog + 1) * kSteps;
 constexpr int kNone = -1;

@@ -1,4 +1,4 @@
-// Memory for what reads give out. The first touch of a fresh page costs ten times the copy into it, so blocks of 16 KiB
+// Memory for what reads give out. The first touch of a fresh page costs ten times the copy into it, so blocks of 4 KiB
 // and more that come back are kept, up to a bound, and given out again; smaller ones go straight to the pool below.
 // Called by context.cc (the pool of every read that names none) and tests. Thread-safe; survives fork.
 #pragma once
