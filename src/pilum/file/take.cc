@@ -24,6 +24,10 @@ constexpr uint64_t kMapFromCells = 64;
 // So many mapped rows are enough to keep the memory busy with one leaf: each leaf is then done with before the next one
 // begins, and what it works on stays near. With fewer, the places of all leaves are asked for in advance.
 constexpr size_t kRowsOfOneLeaf = 64;
+// The system maps so many bytes around a page that is touched, and has to unmap them: together as long as some small reads
+// take. The first take of a leaf that has so few rows in it reads them, if they are not many or large.
+constexpr uint64_t kMappedAround = 64 << 10, kReadsATouch = 5;
+constexpr uint64_t kMostReads = 1024, kMostReadBytes = 8 << 20, kUsualChunk = 8 << 10;
 
 // One read of the addressable fields. All leaves advance together, so that a take costs few round trips.
 class Gather {
@@ -34,10 +38,11 @@ class Gather {
     leaves_.reserve(num_leaves);
   }
 
-  // False: some page of `leaf` is not addressable.
-  bool Add(const LeafTaker* leaf) {
+  // False: some page of `leaf` is not addressable. `by_reads`: even if the file is mapped.
+  bool Add(const LeafTaker* leaf, bool by_reads) {
     leaves_.emplace_back();
-    if (leaves_.back().Begin(leaf, rows_, map_)) return true;
+    any_by_reads_ |= by_reads;
+    if (leaves_.back().Begin(leaf, rows_, by_reads ? nullptr : map_)) return true;
     leaves_.pop_back();
     return false;
   }
@@ -45,21 +50,22 @@ class Gather {
 
   Status Fetch() {
     PILUM_RETURN_NOT_OK(Round(
+        leaves_,
         [](LeafTake& leaf, std::vector<ByteRange>* ranges) {
           leaf.AskPreludes(ranges);
           return Status::OK();
         },
         &LeafTake::GivePreludes));
-    if (map_) return OneByOne() ? Status::OK() : Touch(leaves_);
-    PILUM_RETURN_NOT_OK(Round(AskIndex, &LeafTake::GiveIndex));
-    return Round(AskData, &LeafTake::GiveData);
+    if (OneByOne()) return Status::OK();
+    if (map_) PILUM_RETURN_NOT_OK(Touch(leaves_));
+    return map_ && !any_by_reads_ ? Status::OK() : Read(leaves_);
   }
 
   // The next leaf, in the order they were added.
   Result<ArrayPtr> Next() {
     PILUM_RETURN_NOT_OK(ctx_.Check());
     LeafTake& leaf = leaves_[next_++];
-    if (OneByOne()) PILUM_RETURN_NOT_OK(Touch({&leaf, 1}));
+    if (OneByOne()) PILUM_RETURN_NOT_OK(leaf.mapped() ? Touch({&leaf, 1}) : Read({&leaf, 1}));
     auto array = leaf.Finish(ctx_, most_bytes_);
     leaf = {};  // the next one gets its memory
     return array;
@@ -84,6 +90,7 @@ class Gather {
     const bool verify = file_.checksums && ctx_.verify != Verify::kOff;
     std::vector<ByteRange> ranges;
     for (LeafTake& leaf : leaves) {
+      if (!leaf.mapped()) continue;
       ranges.clear();
       PILUM_RETURN_NOT_OK(ask(leaf, verify ? &ranges : nullptr));
       if (ranges.empty()) continue;
@@ -94,10 +101,22 @@ class Gather {
   }
 
   template <typename Ask>
-  Status Round(Ask ask, Status (LeafTake::*give)(std::span<const BufferPtr>)) {
+  static auto Unmapped(Ask ask) {
+    return [ask](LeafTake& leaf, std::vector<ByteRange>* ranges) {
+      return leaf.mapped() ? Status::OK() : ask(leaf, ranges);
+    };
+  }
+
+  // Those that are not mapped.
+  Status Read(std::span<LeafTake> leaves) {
+    PILUM_RETURN_NOT_OK(Round(leaves, Unmapped(AskIndex), &LeafTake::GiveIndex));
+    return Round(leaves, Unmapped(AskData), &LeafTake::GiveData);
+  }
+  template <typename Ask>
+  Status Round(std::span<LeafTake> leaves, Ask ask, Status (LeafTake::*give)(std::span<const BufferPtr>)) {
     std::vector<ByteRange> ranges, mine;
     std::vector<size_t> counts;
-    for (LeafTake& leaf : leaves_) {
+    for (LeafTake& leaf : leaves) {
       mine.clear();
       PILUM_RETURN_NOT_OK(ask(leaf, &mine));
       counts.push_back(mine.size());
@@ -113,13 +132,13 @@ class Gather {
     auto place = [&](size_t i) {
       size_t leaf = 0;
       while (leaf + 1 < counts.size() && i >= counts[leaf]) i -= counts[leaf++];
-      return fmt::format("column '{}'", leaves_[leaf].column().name);
+      return fmt::format("column '{}'", leaves[leaf].column().name);
     };
     PILUM_ASSIGN_OR_RETURN(
         auto fetched, extents_ ? extents_->ReadRanges(ranges, place, ctx_) : file_.ReadRanges(ranges, place, ctx_));
     std::span<const BufferPtr> left(fetched);
-    for (size_t i = 0; i < leaves_.size(); ++i) {
-      if (counts[i] > 0) PILUM_RETURN_NOT_OK((leaves_[i].*give)(left.first(counts[i])));
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (counts[i] > 0) PILUM_RETURN_NOT_OK((leaves[i].*give)(left.first(counts[i])));
       left = left.subspan(counts[i]);
     }
     return Status::OK();
@@ -132,6 +151,7 @@ class Gather {
   const uint64_t most_bytes_;
   ReadContext& ctx_;
   std::vector<LeafTake> leaves_;
+  bool any_by_reads_ = false;
   size_t next_ = 0;
 };
 
@@ -201,6 +221,17 @@ const uint8_t* FileTaker::MapFor(size_t cells, const ReadContext& ctx) const {
   return bytes.size() == file_->source->size() && !bytes.empty() ? bytes.data() : nullptr;
 }
 
+// Of a mapped file. Files with checksums are verified once where they are mapped, each time where they are read.
+bool FileTaker::IsSparse(int number, size_t rows) const {
+  if (leaves_[static_cast<size_t>(number)].taken.exchange(true) || file_->checksums || rows > kMostReads) return false;
+  uint64_t bytes = 0;
+  for (const auto& page : file_->columns[static_cast<size_t>(number)].pages) {
+    for (const ByteRange& b : page->stored_ranges()) bytes += b.size;
+  }
+  const uint64_t each = std::max(kUsualChunk, bytes / std::max<uint64_t>(1, file_->num_rows));
+  return rows < kReadsATouch * (bytes / kMappedAround) && rows * each <= kMostReadBytes;
+}
+
 Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std::span<const uint64_t> rows,
                                               ReadContext& ctx, uint64_t most_bytes) const {
   std::vector<ArrayPtr> out(projection.reads.size());
@@ -210,6 +241,8 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
   std::optional<ExtentCache> extents;
   if (!map && file_->source->cost().remote) extents.emplace(*file_, WholePages(*file_, projection, rows), 0, ctx);
   Gather gather(*file_, num_leaves, rows, map, extents ? &*extents : nullptr, most_bytes, ctx);
+  // With few rows all leaves are read together.
+  const bool may_read = rows.size() >= kRowsOfOneLeaf || rows.size() * num_leaves * kUsualChunk <= 2 * kMostReadBytes;
   Projection others;
   std::vector<size_t> places, other_places;
   for (size_t f = 0; f < projection.reads.size(); ++f) {
@@ -217,7 +250,7 @@ Result<std::vector<ArrayPtr>> FileTaker::Take(const Projection& projection, std:
     size_t added = 0;
     for (int leaf : field.leaves) {
       const LeafTaker* taker = TakerOf(leaf);
-      if (!taker || !gather.Add(taker)) break;
+      if (!taker || !gather.Add(taker, map && may_read && IsSparse(leaf, rows.size()))) break;
       ++added;
     }
     if (added == field.leaves.size()) {

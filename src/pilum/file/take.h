@@ -29,9 +29,11 @@ class FileTaker {
   struct Leaf {
     std::atomic<bool> ready{false};
     std::unique_ptr<const LeafTaker> taker;  // null: not addressable
+    std::atomic<bool> taken{false};          // by a take of a mapped file
   };
   const LeafTaker* TakerOf(int leaf) const;
   const uint8_t* MapFor(size_t cells, const ReadContext& ctx) const;
+  bool IsSparse(int leaf, size_t rows) const;
 
   std::shared_ptr<const OpenFile> file_;
   mutable std::mutex mutex_;

@@ -57,6 +57,7 @@ class LeafTake {
   // False: a page of these rows is not addressable.
   bool Begin(const LeafTaker* leaf, std::span<const uint64_t> rows, const uint8_t* map);
   const LeafColumn& column() const { return leaf_->column(); }
+  bool mapped() const { return map_ != nullptr; }
   void AskPreludes(std::vector<ByteRange>* ranges);
   Status GivePreludes(std::span<const BufferPtr> fetched);
   void AskIndex(std::vector<ByteRange>* ranges);
