@@ -8,6 +8,7 @@
 #include "pilum/base/bytes.h"
 #include "pilum/encoding/v2_0/array.h"
 #include "pilum/encoding/v2_0/columns.h"
+#include "pilum/encoding/v2_0/plain_cache.h"
 
 namespace pilum::v2_0 {
 namespace {
@@ -256,6 +257,25 @@ TEST(V20, ColumnsMustFitTogether) {
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(KindOf(result.status()), ErrorKind::kCorrupt) << result.status();
   }
+}
+
+// A file of many small pages has as many compressed buffers: each is found without a look at all others, what keeps them
+// counts too, and the ones that were not used for longest go.
+TEST(PlainCache, ManySmallBuffers) {
+  constexpr uint64_t kBuffers = 400'000;
+  PlainCache cache(64 << 20);
+  const auto small = std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>("plain"), 5);
+  for (uint64_t i = 0; i < kBuffers; ++i) {
+    cache.Add({i * 8, 7}, small);
+    ASSERT_EQ(cache.Find({0, 7}), small) << i;
+    ASSERT_LE(cache.bytes(), uint64_t{64} << 20);
+  }
+  EXPECT_EQ(cache.Find({8, 7}), nullptr);
+  EXPECT_EQ(cache.Find({(kBuffers - 1) * 8, 7}), small);
+  EXPECT_EQ(cache.Find({0, 6}), nullptr);
+  const uint64_t before = cache.bytes();
+  cache.Add({0, 7}, small);
+  EXPECT_EQ(cache.bytes(), before);
 }
 
 }  // namespace
