@@ -159,3 +159,14 @@ def test_tasks_elsewhere(tmp_path):
     Compaction.commit(pilum.dataset(uri), done)
     check(uri, {k: bytes([k]) * 70_000 for k in range(3)})
     assert len(pilum.dataset(uri).get_fragments()) == 1
+
+
+def test_no_column_says_where_the_bytes_of_another_lie(tmp_path):
+    """pylance 14 refuses it too, by an error of its decoder."""
+    path = str(tmp_path / "t")
+    rows = pa.table([pa.array([1, 2]), pilum.blob_array([b"x", None])], schema=pa.schema([("id", pa.int64()), pilum.blob_field("b")]))
+    ds = pilum.write_dataset(rows, path, data_storage_version="2.2")
+    with pytest.raises(Exception, match="column 'c' would say where the bytes of blob 'b' lie"):
+        ds.add_columns({"c": "b"})
+    ds.add_columns({"none": "b IS NULL"})
+    assert pilum.dataset(path).to_table(columns=["id", "none"]).to_pylist() == [{"id": 1, "none": False}, {"id": 2, "none": True}]

@@ -4,9 +4,26 @@
 #include <arrow/type.h>
 
 #include "pilum/query/select/select.h"
+#include "pilum/table/column_forms.h"
 
 namespace pilum {
 namespace {
+
+// Where a blob lies says nothing in another column.
+Status NoDescriptions(const arrow::Schema& table, const arrow::Schema& made) {
+  for (const auto& blob : table.fields()) {
+    if (!IsBlobColumn(*blob)) continue;
+    const auto description = FormsOf(blob, BlobHandling::kDescriptions).given->type();
+    for (const auto& field : made.fields()) {
+      if (!field->type()->Equals(*description)) continue;
+      return Unsupported(
+          "column '{}' would say where the bytes of blob '{}' lie, not what they are; read them "
+          "(blob_handling='all_binary') and add the column from a reader",
+          field->name(), blob->name());
+    }
+  }
+  return Status::OK();
+}
 
 class SqlValues final : public ColumnValues {
  public:
@@ -18,6 +35,7 @@ class SqlValues final : public ColumnValues {
   Result<std::shared_ptr<arrow::Schema>> Schema(const Table& table, ReadContext& ctx) override {
     PILUM_ASSIGN_OR_RETURN(auto snapshot, table.OpenSnapshot({std::vector<uint64_t>()}, ctx));
     PILUM_ASSIGN_OR_RETURN(const BoundQuery query, BindStoredColumns(expressions_, *snapshot, {}));
+    PILUM_RETURN_NOT_OK(NoDescriptions(*table.manifest().schema.schema, *query.tail->schema));
     return query.tail->schema;
   }
 
