@@ -5,9 +5,8 @@
 #include <arrow/api.h>
 
 #include "pilum/change/cleanup.h"
-#include "tests/faults/fault_store.h"
+#include "tests/faults/at_every_fault.h"
 #include "tests/faults/forgetful_store.h"
-#include "tests/faults/numbers_table.h"
 
 namespace pilum::testing {
 namespace {
@@ -151,23 +150,9 @@ void Judge(const std::shared_ptr<ObjectStore>& store, const Status& done, const 
 
 void AtEveryCall(const TableChange& change, bool with_table) {
   const Expected expected = Expect(change, with_table);
-  for (FaultKind kind : {FaultKind::kBefore, FaultKind::kAfter}) {
-    for (bool dies : {false, true}) {
-      for (uint64_t n = 0;; ++n) {
-        auto store = BlobTable(with_table);
-        auto plan = std::make_shared<FaultPlan>();
-        plan->fail_at = n;
-        plan->kind = kind;
-        plan->dies = dies;
-        const Status done = change(std::make_shared<FaultStore>(store, plan));
-        const std::string what = "call " + std::to_string(n) + " " +
-                                 plan->log[std::min<size_t>(n, plan->log.size() - 1)] + (dies ? ", dead" : "") +
-                                 (kind == FaultKind::kAfter ? ", done and lost" : "") + ": " + done.ToString();
-        Judge(store, done, expected, what);
-        if (::testing::Test::HasFatalFailure() || plan->calls <= n) break;
-      }
-    }
-  }
+  AtEveryFault(
+      change, [&] { return BlobTable(with_table); },
+      [&](const auto& store, const Status& done, const std::string& what) { Judge(store, done, expected, what); });
 }
 
 void CutAtEveryCall(const TableChange& change, bool with_table) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "pilum/change/cleanup.h"
+#include "tests/faults/at_every_fault.h"
 #include "tests/faults/column_changes.h"
-#include "tests/faults/fault_store.h"
 
 namespace pilum::testing {
 namespace {
@@ -36,18 +36,9 @@ void AtEveryCall(const TableChange& change, bool with_table = true) {
   const TableState after = Look(reference).ValueOrDie();
   ASSERT_FALSE(before == after);
   const auto left_after = LeftByCleanup(reference);
-  for (FaultKind kind : {FaultKind::kBefore, FaultKind::kAfter}) {
-    for (bool dies : {false, true}) {
-      for (uint64_t n = 0;; ++n) {
-        auto store = NumbersTable(with_table);
-        auto plan = std::make_shared<FaultPlan>();
-        plan->fail_at = n;
-        plan->kind = kind;
-        plan->dies = dies;
-        const Status done = change(std::make_shared<FaultStore>(store, plan));
-        const std::string what = "call " + std::to_string(n) + " " +
-                                 plan->log[std::min<size_t>(n, plan->log.size() - 1)] + (dies ? ", dead" : "") +
-                                 (kind == FaultKind::kAfter ? ", done and lost" : "") + ": " + done.ToString();
+  AtEveryFault(
+      change, [&] { return NumbersTable(with_table); },
+      [&](const auto& store, const Status& done, const std::string& what) {
         auto left = Look(store);
         ASSERT_TRUE(left.ok()) << what << ": " << left.status().ToString();
         if (done.ok()) {
@@ -62,10 +53,7 @@ void AtEveryCall(const TableChange& change, bool with_table = true) {
         const Status next = AppendOne(store);
         ASSERT_TRUE(next.ok()) << what << ": " << next.ToString();
         ASSERT_EQ(Look(store).ValueOrDie().rows.size(), left->rows.size() + 1) << what;
-        if (plan->calls <= n) break;
-      }
-    }
-  }
+      });
 }
 
 TEST(CommitFaults, Create) { AtEveryCall(Write(WriteMode::kCreate, 0, 50), /*with_table=*/false); }

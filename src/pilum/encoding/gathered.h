@@ -1,4 +1,4 @@
-// Blocks of values picked by keys. For dictionary_keys.cc and item_table.cc.
+// Blocks of values picked by keys, or repeated. For dictionary_keys.cc, item_table.cc and constant_page.cc.
 #pragma once
 
 #include <utility>

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "pilum/base/bytes.h"
+#include "pilum/encoding/gathered.h"
 #include "pilum/encoding/page/constant_page.h"
 
 namespace pilum {
@@ -216,13 +217,8 @@ Result<codec::DataBlock> ConstantRead::RepeatVariable(uint64_t n, arrow::MemoryP
   const std::string& value = prelude_->value;
   auto total = CheckedMul(n, value.size());
   if (!total) return codec::CheckOutput(UINT64_MAX, 8);
-  PILUM_RETURN_NOT_OK(codec::CheckOutput(*total, 8));
   const bool wide = IsWide(*page_.leaf_type());
-  if (!wide && *total > INT32_MAX) {
-    return MakeError(ErrorKind::kMemory, fmt::format("{} values hold {} bytes, more than 32-bit offsets reach; "
-                                                     "read fewer rows at a time",
-                                                     n, *total));
-  }
+  PILUM_RETURN_NOT_OK(CheckGathered(n, *total, wide ? 8 : 4));
   PILUM_ASSIGN_OR_RETURN(auto offsets, codec::Allocate((n + 1) * (wide ? 8 : 4), pool));
   PILUM_ASSIGN_OR_RETURN(auto data, codec::Allocate(*total, pool));
   if (wide)
@@ -230,13 +226,7 @@ Result<codec::DataBlock> ConstantRead::RepeatVariable(uint64_t n, arrow::MemoryP
   else
     Multiples(value.size(), n + 1, reinterpret_cast<int32_t*>(offsets->mutable_data()));
   RepeatBytes(value, *total, data->mutable_data());
-  codec::DataBlock b;
-  b.kind = codec::DataBlock::Kind::kVariable;
-  b.count = n;
-  b.wide = wide;
-  b.offsets = std::move(offsets);
-  b.data = std::move(data);
-  return b;
+  return VariableBlock(n, wide, std::move(offsets), std::move(data));
 }
 
 }  // namespace
