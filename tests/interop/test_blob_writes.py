@@ -248,3 +248,43 @@ def test_values():
         None,
         {"data": b"z", "uri": None, "position": None, "size": None},
     ]
+
+
+_MARK = {"lance-encoding:blob": "true", "k": "v"}
+_MARKED = [
+    (pa.large_binary(), [b"x" * 10, None, b"y" * 100_000]),
+    (pa.binary(), [b"", b"z", None]),
+    (pa.struct([pa.field("x", pa.large_binary(), metadata=_MARK)]), [{"x": b"1"}, None, {"x": None}]),
+    (pa.list_(pa.field("item", pa.large_binary(), metadata=_MARK)), [[b"1", b"2"], None, []]),
+]
+
+
+@pytest.mark.parametrize("type, values", _MARKED, ids=lambda x: str(x)[:12])
+def test_marked_bytes_are_blobs_of_this_kind_from_2_2_on(tmp_path, type, values):
+    """As pylance 14 makes of them, so that either may append to what the other made."""
+    field = pa.field("b", type, metadata=None if pa.types.is_nested(type) else _MARK)
+    rows = pa.table([pa.array(range(3)), pa.array(values, type)], schema=pa.schema([("id", pa.int64()), field]))
+    sides = {"pilum": pilum, "lance": lance}
+    for first in sides:
+        for then in sides:
+            path = str(tmp_path / f"{first}-{then}")
+            sides[first].write_dataset(rows, path)
+            if then == "lance" and pa.types.is_list(type):  # it refuses its own
+                continue
+            sides[then].write_dataset(rows, path, mode="append")
+            assert pilum.dataset(path).count_rows() == lance.dataset(path).count_rows() == 6
+            if not pa.types.is_nested(type):
+                read_both(path, values + values)
+    schemas = [lance.dataset(str(tmp_path / f"{first}-{first}")).schema for first in sides]
+    assert schemas[0].equals(schemas[1], check_metadata=True)
+
+
+def test_marked_bytes_of_older_files_stay_bytes(tmp_path):
+    rows = pa.table([pa.array([b"x", None], pa.large_binary())], schema=pa.schema([pa.field("b", pa.large_binary(), metadata=_MARK)]))
+    for engine in (pilum, lance):
+        uri = str(tmp_path / engine.__name__)
+        engine.write_dataset(rows, uri, data_storage_version="2.1")
+        for then in (pilum, lance):
+            then.write_dataset(rows, uri, mode="append")
+        assert lance.dataset(uri).schema.field("b").type == pilum.dataset(uri).schema.field("b").type == pa.large_binary()
+        assert lance.dataset(uri).count_rows() == 6

@@ -3,16 +3,26 @@
 #include <algorithm>
 #include <charconv>
 
+#include <arrow/array.h>
+#include <arrow/compute/cast.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/change/map_blobs.h"
 #include "pilum/table/column_forms.h"
 
 namespace pilum {
 namespace {
 
+constexpr const char* kMark = "lance-encoding:blob";
 constexpr size_t kDescriptionFields = 5;  // kind, position, size, blob_id, blob_uri
+
+// What users give of a blob, at least.
+std::shared_ptr<arrow::DataType> GivenType() {
+  return arrow::struct_({arrow::field("data", arrow::large_binary()), arrow::field("uri", arrow::utf8())});
+}
 
 Status ReadThreshold(const arrow::Field& blob, const char* name, bool may_be_zero, uint64_t* out) {
   const std::string key = fmt::format("lance-encoding:blob-{}-size-threshold", name);
@@ -62,6 +72,61 @@ bool HasBlobV2(const arrow::Field& field) {
 
 bool HasBlobV2(const arrow::Schema& schema) {
   return std::any_of(schema.fields().begin(), schema.fields().end(), [](const auto& f) { return HasBlobV2(*f); });
+}
+
+bool HasMarkedBytes(const arrow::Field& field) {
+  const auto id = field.type()->id();
+  if (id == arrow::Type::BINARY || id == arrow::Type::LARGE_BINARY) {
+    return field.metadata() && field.metadata()->Contains(kMark);
+  }
+  const auto& below = field.type()->fields();
+  return std::any_of(below.begin(), below.end(), [](const auto& f) { return HasMarkedBytes(*f); });
+}
+
+std::shared_ptr<arrow::Field> MarkedAsBlobV2(const std::shared_ptr<arrow::Field>& field) {
+  if (!HasMarkedBytes(*field)) return field;
+  if (!arrow::is_nested(field->type()->id())) {
+    auto metadata = field->metadata()->Copy();
+    (void)metadata->Delete(kMark);
+    (void)metadata->Set("ARROW:extension:name", "lance.blob.v2");
+    return arrow::field(field->name(), GivenType(), field->nullable(), std::move(metadata));
+  }
+  arrow::FieldVector children;
+  for (const auto& child : field->type()->fields()) children.push_back(MarkedAsBlobV2(child));
+  switch (field->type()->id()) {
+    case arrow::Type::STRUCT: return field->WithType(arrow::struct_(std::move(children)));
+    case arrow::Type::LIST: return field->WithType(arrow::list(std::move(children[0])));
+    case arrow::Type::LARGE_LIST: return field->WithType(arrow::large_list(std::move(children[0])));
+    default: return field;  // stay of the first kind, as nowhere else may blobs lie
+  }
+}
+
+std::shared_ptr<arrow::Schema> MarkedAsBlobV2(const arrow::Schema& schema) {
+  arrow::FieldVector fields;
+  for (const auto& field : schema.fields()) fields.push_back(MarkedAsBlobV2(field));
+  return arrow::schema(std::move(fields), schema.metadata());
+}
+
+Result<std::shared_ptr<arrow::Array>> BytesAsBlobV2(const arrow::Field& blobs,
+                                                    const std::shared_ptr<arrow::Array>& array) {
+  const BlobMapping each = [](const BlobColumn&, const arrow::Array& values,
+                              const LiveValues*) -> Result<std::shared_ptr<arrow::Array>> {
+    auto bytes = arrow::MakeArray(values.data());
+    if (bytes->type_id() == arrow::Type::BINARY) {
+      PILUM_ASSIGN_OR_RETURN(bytes, arrow::compute::Cast(*bytes, arrow::large_binary()));
+    }
+    if (bytes->type_id() != arrow::Type::LARGE_BINARY) return bytes;
+    PILUM_ASSIGN_OR_RETURN(auto uris, arrow::MakeArrayOfNull(arrow::utf8(), bytes->length()));
+    std::shared_ptr<arrow::Buffer> valid;
+    if (bytes->null_count() > 0) {
+      PILUM_ASSIGN_OR_RETURN(valid, arrow::internal::CopyBitmap(arrow::default_memory_pool(), bytes->null_bitmap_data(),
+                                                                bytes->offset(), bytes->length()));
+    }
+    const int64_t nulls = bytes->null_count(), rows = bytes->length();
+    return std::make_shared<arrow::StructArray>(
+        GivenType(), rows, arrow::ArrayVector{std::move(bytes), std::move(uris)}, std::move(valid), nulls);
+  };
+  return MapBlobs(blobs, array, each);
 }
 
 Result<BlobThresholds> BlobThresholdsOf(const arrow::Field& blob) {

@@ -19,6 +19,16 @@ bool IsBlobV2(const arrow::Field& field);
 bool HasBlobV2(const arrow::Field& field);
 bool HasBlobV2(const arrow::Schema& schema);
 
+// Bytes that are marked lance-encoding:blob, whatever it says: blobs of the first kind in files up to 2.1, and what pylance
+// 14 makes lance.blob.v2 of in later ones. At any depth.
+bool HasMarkedBytes(const arrow::Field& field);
+// With lance.blob.v2 in their place, of data and uri; their other metadata stays.
+std::shared_ptr<arrow::Field> MarkedAsBlobV2(const std::shared_ptr<arrow::Field>& field);
+std::shared_ptr<arrow::Schema> MarkedAsBlobV2(const arrow::Schema& schema);
+// The same of values: `array` belongs to `blobs`, which HasBlobV2; bytes in the place of blobs become such.
+Result<std::shared_ptr<arrow::Array>> BytesAsBlobV2(const arrow::Field& blobs,
+                                                    const std::shared_ptr<arrow::Array>& array);
+
 // From how many bytes on a value lies elsewhere than in the data file. Metadata of the field says so, else these.
 struct BlobThresholds {
   uint64_t most_inline = 64 << 10;   // of a value in the data file

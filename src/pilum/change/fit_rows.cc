@@ -7,6 +7,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "pilum/change/blob_columns.h"
 #include "pilum/change/json_columns.h"
 #include "pilum/table/column_forms.h"
 #include "pilum/table/commit/schema_fields.h"
@@ -82,7 +83,12 @@ Result<FitRows> FitRows::MakeForNew(const FileSchema& table) {
 
 Result<FitRows> FitRows::Make(const FileSchema& table, const arrow::Schema& input) {
   PILUM_ASSIGN_OR_RETURN(const WireFields want, FieldsOf(*table.schema));
-  PILUM_ASSIGN_OR_RETURN(const WireFields got, FieldsOf(input));
+  arrow::FieldVector given;
+  for (const auto& f : input.fields()) {
+    const auto here = table.schema->GetFieldByName(f->name());
+    given.push_back(here && HasBlobV2(*here) ? MarkedAsBlobV2(f) : f);
+  }
+  PILUM_ASSIGN_OR_RETURN(const WireFields got, FieldsOf(*arrow::schema(std::move(given), input.metadata())));
   const auto want_nodes = NodesOf(want), got_nodes = NodesOf(got);
   std::vector<std::string> missing, unexpected;
   for (const auto& f : input.fields()) {
@@ -119,6 +125,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> FitRows::Fit(const arrow::RecordBatc
     PILUM_RETURN_NOT_OK(CheckNoNulls(*field, *batch.column(at), field->name()));
     columns.push_back(batch.column(at));
     fields.push_back(batch.schema()->field(at));
+    if (HasBlobV2(*field) && HasMarkedBytes(*fields.back())) {
+      PILUM_ASSIGN_OR_RETURN(columns.back(), BytesAsBlobV2(*field, columns.back()));
+      fields.back() = field->WithType(columns.back()->type());
+    }
     if (!IsJsonField(*field)) continue;
     PILUM_ASSIGN_OR_RETURN(columns.back(), JsonToStored(columns.back(), field->name()));
     fields.back() = field;

@@ -7,6 +7,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "pilum/base/utf8.h"
+#include "pilum/change/blob_columns.h"
 #include "pilum/change/fit_rows.h"
 #include "pilum/table/commit/schema_fields.h"
 
@@ -31,7 +32,8 @@ class TableWrite {
     if (append) {
       schema = read_->read->schema;
     } else {
-      PILUM_ASSIGN_OR_RETURN(fields, FieldsOf(*rows.schema()));
+      const auto given = version >= FileVersion::kV2_2 ? MarkedAsBlobV2(*rows.schema()) : rows.schema();
+      PILUM_ASSIGN_OR_RETURN(fields, FieldsOf(*given));
       PILUM_ASSIGN_OR_RETURN(schema, SchemaOf(fields, *rows.schema()));
     }
     PILUM_ASSIGN_OR_RETURN(const FitRows fit,
