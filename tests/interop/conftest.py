@@ -1,6 +1,6 @@
 """Interop tests: what pylance writes, Pilum reads; what Pilum writes, pylance reads.
 
-The random tests take their time from PILUM_INTEROP_SECONDS (default 20; their shares come to about two of it) and print a seed; a failure is
+The random tests take their time from PILUM_INTEROP_SECONDS (default 20; their shares come to about five of it) and print a seed; a failure is
 repeated with PILUM_INTEROP_SEED=<that seed> PILUM_INTEROP_CASES=1.
 """
 
