@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/faults/fault_store.h"
+#include "tests/faults/forgetful_store.h"
 #include "tests/faults/numbers_table.h"
 
 namespace pilum::testing {
@@ -33,6 +34,25 @@ void AtEveryFault(const TableChange& change, Make make, Judge judge) {
         if (plan->calls <= n) break;
       }
     }
+  }
+}
+
+// The same on a disk whose power is cut at each call in turn; `judge` is told, too, how many
+// objects were not synced.
+//   judge(const shared_ptr<ObjectStore>& left, size_t unsynced, const Status& done, const std::string& what)
+template <typename Make, typename Judge>
+void AtEveryCut(const TableChange& change, Make make, Judge judge) {
+  for (uint64_t n = 0;; ++n) {
+    const std::shared_ptr<ObjectStore> store = make();
+    auto disk = std::make_shared<ForgetfulStore>(store);
+    auto plan = std::make_shared<FaultPlan>();
+    plan->fail_at = n;
+    plan->dies = true;
+    const Status done = change(std::make_shared<FaultStore>(disk, plan));
+    const size_t unsynced = disk->unsynced();
+    disk->Forget();
+    judge(store, unsynced, done, "call " + std::to_string(n) + ": " + done.ToString());
+    if (::testing::Test::HasFatalFailure() || plan->calls <= n) return;
   }
 }
 

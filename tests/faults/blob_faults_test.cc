@@ -6,7 +6,6 @@
 
 #include "pilum/change/cleanup.h"
 #include "tests/faults/at_every_fault.h"
-#include "tests/faults/forgetful_store.h"
 
 namespace pilum::testing {
 namespace {
@@ -157,36 +156,22 @@ void AtEveryCall(const TableChange& change, bool with_table) {
 
 void CutAtEveryCall(const TableChange& change, bool with_table) {
   const Expected expected = Expect(change, with_table);
-  for (uint64_t n = 0;; ++n) {
-    auto store = BlobTable(with_table);
-    auto disk = std::make_shared<ForgetfulStore>(store);
-    auto plan = std::make_shared<FaultPlan>();
-    plan->fail_at = n;
-    plan->dies = true;
-    const Status done = change(std::make_shared<FaultStore>(disk, plan));
-    disk->Forget();
-    Judge(store, done, expected, "call " + std::to_string(n) + ": " + done.ToString());
-    if (::testing::Test::HasFatalFailure() || plan->calls <= n) break;
-  }
+  AtEveryCut(
+      change, [&] { return BlobTable(with_table); },
+      [&](const auto& store, size_t, const Status& done, const std::string& what) {
+        Judge(store, done, expected, what);
+      });
 }
 
 TEST(BlobFaults, Create) { AtEveryCall(WriteBlobs(WriteMode::kCreate, 0, 16), /*with_table=*/false); }
 TEST(BlobPowerCut, Create) { CutAtEveryCall(WriteBlobs(WriteMode::kCreate, 0, 16), /*with_table=*/false); }
 
 TEST(BlobFaults, EveryChange) {
-  for (const auto& [name, change] : BlobChanges()) {
-    SCOPED_TRACE(name);
-    AtEveryCall(change, /*with_table=*/true);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
+  EachChange(BlobChanges(), [](const TableChange& change) { AtEveryCall(change, /*with_table=*/true); });
 }
 
 TEST(BlobPowerCut, EveryChange) {
-  for (const auto& [name, change] : BlobChanges()) {
-    SCOPED_TRACE(name);
-    CutAtEveryCall(change, /*with_table=*/true);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
+  EachChange(BlobChanges(), [](const TableChange& change) { CutAtEveryCall(change, /*with_table=*/true); });
 }
 
 }  // namespace

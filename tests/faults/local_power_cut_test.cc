@@ -79,11 +79,7 @@ void CutAtEveryCall(const TableChange& change, bool with_table) {
 TEST(LocalPowerCut, Create) { CutAtEveryCall(Write(WriteMode::kCreate, 0, 50), /*with_table=*/false); }
 
 TEST(LocalPowerCut, EveryChange) {
-  for (const auto& [name, change] : TableChanges()) {
-    SCOPED_TRACE(name);
-    CutAtEveryCall(change, /*with_table=*/true);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
+  EachChange(TableChanges(), [](const TableChange& change) { CutAtEveryCall(change, /*with_table=*/true); });
 }
 
 struct Waits {

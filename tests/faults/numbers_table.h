@@ -85,6 +85,16 @@ inline Result<TableState> Look(const std::shared_ptr<ObjectStore>& store) {
 
 using TableChange = std::function<Status(const std::shared_ptr<ObjectStore>&)>;
 
+// `look` at each of these changes, by its name, until one fails for good.
+template <typename Look>
+void EachChange(const std::vector<std::pair<std::string, TableChange>>& changes, Look look) {
+  for (const auto& [name, change] : changes) {
+    SCOPED_TRACE(name);
+    look(change);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 inline TableChange OnTable(std::function<Status(WritableTable, ReadContext&)> change) {
   return [change](const std::shared_ptr<ObjectStore>& store) {
     ReadContext ctx;

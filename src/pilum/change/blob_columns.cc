@@ -7,9 +7,9 @@
 #include <arrow/compute/cast.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
-#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include "pilum/base/validity.h"
 #include "pilum/change/map_blobs.h"
 #include "pilum/table/column_forms.h"
 
@@ -91,14 +91,11 @@ std::shared_ptr<arrow::Field> MarkedAsBlobV2(const std::shared_ptr<arrow::Field>
     (void)metadata->Set("ARROW:extension:name", "lance.blob.v2");
     return arrow::field(field->name(), GivenType(), field->nullable(), std::move(metadata));
   }
+  const auto id = field->type()->id();  // in others they stay of the first kind, as no blobs of the second may be there
+  if (id != arrow::Type::STRUCT && id != arrow::Type::LIST && id != arrow::Type::LARGE_LIST) return field;
   arrow::FieldVector children;
   for (const auto& child : field->type()->fields()) children.push_back(MarkedAsBlobV2(child));
-  switch (field->type()->id()) {
-    case arrow::Type::STRUCT: return field->WithType(arrow::struct_(std::move(children)));
-    case arrow::Type::LIST: return field->WithType(arrow::list(std::move(children[0])));
-    case arrow::Type::LARGE_LIST: return field->WithType(arrow::large_list(std::move(children[0])));
-    default: return field;  // stay of the first kind, as nowhere else may blobs lie
-  }
+  return WithChildren(*field, std::move(children));
 }
 
 std::shared_ptr<arrow::Schema> MarkedAsBlobV2(const arrow::Schema& schema) {
@@ -117,11 +114,7 @@ Result<std::shared_ptr<arrow::Array>> BytesAsBlobV2(const arrow::Field& blobs,
     }
     if (bytes->type_id() != arrow::Type::LARGE_BINARY) return bytes;
     PILUM_ASSIGN_OR_RETURN(auto uris, arrow::MakeArrayOfNull(arrow::utf8(), bytes->length()));
-    std::shared_ptr<arrow::Buffer> valid;
-    if (bytes->null_count() > 0) {
-      PILUM_ASSIGN_OR_RETURN(valid, arrow::internal::CopyBitmap(arrow::default_memory_pool(), bytes->null_bitmap_data(),
-                                                                bytes->offset(), bytes->length()));
-    }
+    PILUM_ASSIGN_OR_RETURN(auto valid, ValidityFromZero(*bytes, arrow::default_memory_pool()));
     const int64_t nulls = bytes->null_count(), rows = bytes->length();
     return std::make_shared<arrow::StructArray>(
         GivenType(), rows, arrow::ArrayVector{std::move(bytes), std::move(uris)}, std::move(valid), nulls);

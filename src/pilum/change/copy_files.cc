@@ -6,6 +6,7 @@
 #include <arrow/buffer.h>
 
 #include "pilum/base/for_each.h"
+#include "pilum/table/blobs.h"
 
 namespace pilum {
 namespace {
@@ -35,8 +36,8 @@ class CopyList {
     for (const DataFile& file : fragment.files) {
       PILUM_ASSIGN_OR_RETURN(const Place place, PlaceOf(file.base_id));
       PILUM_RETURN_NOT_OK(AddOne(place, place.Below("data/") + file.path, "data/" + file.path, file.size));
-      const std::string stem = file.path.substr(0, file.path.rfind('.'));
-      PILUM_RETURN_NOT_OK(AddFolder(place, place.Below("data/") + stem + "/", "data/" + stem + "/"));
+      const std::string beside = BlobFolder(file.path);
+      PILUM_RETURN_NOT_OK(AddFolder(place, place.Below("data/") + beside, "data/" + beside));
     }
     if (!fragment.deletions) return Status::OK();
     PILUM_ASSIGN_OR_RETURN(const Place place, PlaceOf(fragment.deletions->base_id));

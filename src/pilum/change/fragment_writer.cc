@@ -76,7 +76,7 @@ Status FragmentWriter::Begin() {
 }
 
 Result<std::unique_ptr<ByteSink>> FragmentWriter::BeginBlob(const std::string& name) {
-  const std::string path = name_.substr(0, name_.rfind('.')) + "/" + name;
+  const std::string path = BlobFolder(name_) + name;
   if (target_.base) {
     PILUM_ASSIGN_OR_RETURN(auto sink, target_.store->Create(target_.folder + path));
     out_.elsewhere.push_back({target_.store, target_.folder + path});

@@ -6,20 +6,14 @@
 #include <arrow/buffer_builder.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
-#include <arrow/util/bitmap_ops.h>
 
+#include "pilum/base/validity.h"
 #include "pilum/change/blob_columns.h"
 
 namespace pilum {
 namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
-
-Result<std::shared_ptr<arrow::Buffer>> Validity(const arrow::Array& array) {
-  if (array.null_count() == 0) return nullptr;
-  return arrow::internal::CopyBitmap(arrow::default_memory_pool(), array.null_bitmap_data(), array.offset(),
-                                     array.length());
-}
 
 class Mapper {
  public:
@@ -59,7 +53,7 @@ class Mapper {
       fields.push_back(array.type()->field(i)->WithType(member->type()));
       members.push_back(std::move(member));
     }
-    PILUM_ASSIGN_OR_RETURN(auto valid, Validity(array));
+    PILUM_ASSIGN_OR_RETURN(auto valid, ValidityFromZero(array, arrow::default_memory_pool()));
     return std::make_shared<arrow::StructArray>(arrow::struct_(std::move(fields)), array.length(), std::move(members),
                                                 std::move(valid), array.null_count());
   }
@@ -81,7 +75,7 @@ class Mapper {
     const arrow::Field& item = *field.type()->field(0);
     PILUM_ASSIGN_OR_RETURN(auto items,
                            Map(item, array.values()->Slice(begin, end - begin), &below, name + "." + item.name()));
-    PILUM_ASSIGN_OR_RETURN(auto valid, Validity(array));
+    PILUM_ASSIGN_OR_RETURN(auto valid, ValidityFromZero(array, arrow::default_memory_pool()));
     PILUM_ASSIGN_OR_RETURN(auto ends, offsets.Finish());
     auto type = std::make_shared<typename List::TypeClass>(array.type()->field(0)->WithType(items->type()));
     return std::make_shared<List>(std::move(type), array.length(), std::move(ends), std::move(items), std::move(valid),

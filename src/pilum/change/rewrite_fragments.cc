@@ -260,8 +260,8 @@ Result<std::vector<std::string>> FilesOf(const Table& table, const RewriteResult
     for (const auto& file : fragment.files()) {
       out.push_back("data/" + file.path());
       if (!blobs) continue;
-      const std::string stem = out.back().substr(0, out.back().rfind('.'));
-      PILUM_ASSIGN_OR_RETURN(const auto beside, table.context().files->root().ListPaths(stem + "/", ctx));
+      const std::string folder = BlobFolder(out.back());
+      PILUM_ASSIGN_OR_RETURN(const auto beside, table.context().files->root().ListPaths(folder, ctx));
       out.insert(out.end(), beside.begin(), beside.end());
     }
   }

@@ -3,17 +3,14 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "pilum/base/few_kept.h"
 #include "pilum/file/projection.h"
 
 namespace pilum {
 
-// Waits for nobody (a process that was forked while another thread was in here has that lock for ever): who does not get
-// in finds nothing.
 class KnownShapes {
  public:
   static constexpr size_t kMost = 16, kMostBytes = 64 << 10;  // schemas, and bytes of each
@@ -25,13 +22,7 @@ class KnownShapes {
   void Keep(std::string_view schema, std::shared_ptr<const FileShape> shape);
 
  private:
-  struct Entry {
-    std::string schema;
-    std::shared_ptr<const FileShape> shape;
-  };
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
-  size_t oldest_ = 0;  // of a full list
+  FewKept<std::string, std::shared_ptr<const FileShape>, kMost> kept_;
 };
 
 }  // namespace pilum

@@ -77,16 +77,25 @@ bool RefreshFile(const std::string& path, std::string_view bytes) {
   return done;
 }
 
+namespace {
+
+// -1: errno says why.
+int OpenNew(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) (void)HoldFile(fd);
+  return fd;
+}
+
+}  // namespace
+
 Result<int> CreateTemporary(const std::string& path, std::string* temporary) {
   *temporary = TemporaryName(path);
-  constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  int fd = ::open(temporary->c_str(), kHow, 0666);
+  int fd = OpenNew(*temporary);
   if (fd < 0 && errno == ENOENT) {  // seldom: looking first would cost each file a look
     PILUM_RETURN_NOT_OK(MakeParentFolders(path));
-    fd = ::open(temporary->c_str(), kHow, 0666);
+    fd = OpenNew(*temporary);
   }
   if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
-  (void)HoldFile(fd);
   return fd;
 }
 
@@ -224,10 +233,9 @@ Result<std::shared_ptr<const ByteSource>> OpenLocalFile(const std::string& path,
 Result<std::unique_ptr<ByteSink>> CreateLocalFile(const std::string& path, bool sync) {
   std::error_code ec;
   if (fs::is_directory(path, ec)) return UsageError("{}: is a folder; name a file", path);
-  std::string temporary = TemporaryName(path);
-  int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const std::string temporary = TemporaryName(path);
+  const int fd = OpenNew(temporary);
   if (fd < 0) return ErrnoStatus(path, "cannot be created", errno);
-  (void)HoldFile(fd);
   return std::make_unique<LocalSink>(path, temporary, fd, sync);
 }
 

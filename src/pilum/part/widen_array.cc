@@ -2,8 +2,8 @@
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/compute/cast.h>
-#include <arrow/util/bitmap_ops.h>
 
+#include "pilum/base/validity.h"
 #include "pilum/part/widen.h"
 
 namespace pilum {
@@ -13,13 +13,6 @@ using arrow::Array;
 using arrow::Type;
 using ArrayPtr = std::shared_ptr<Array>;
 using TypePtr = std::shared_ptr<arrow::DataType>;
-
-// The array's own validity from slot 0 on, so that it can stand beside children that start at 0.
-Result<std::shared_ptr<arrow::Buffer>> ValidityFromZero(const Array& array, arrow::MemoryPool* pool) {
-  if (array.null_bitmap_data() == nullptr || array.null_count() == 0) return std::shared_ptr<arrow::Buffer>();
-  if (array.offset() == 0) return array.null_bitmap();
-  return arrow::internal::CopyBitmap(pool, array.null_bitmap_data(), array.offset(), array.length());
-}
 
 Result<ArrayPtr> WidenStruct(const ArrayPtr& given, const TypePtr& type, arrow::MemoryPool* pool) {
   const auto& array = static_cast<const arrow::StructArray&>(*given);

@@ -7,6 +7,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "pilum/base/types.h"
+#include "pilum/base/validity.h"
 
 namespace pilum {
 namespace {
@@ -18,17 +19,11 @@ Status Disagree(std::string_view about) {
   return MakeError(ErrorKind::kCorrupt, fmt::format("its data files disagree about {}", about));
 }
 
-// Validity of the array's rows from bit 0; null where all are valid.
-Result<BufferPtr> Validity(const arrow::Array& array, arrow::MemoryPool* pool) {
-  if (array.null_count() == 0) return BufferPtr();
-  return arrow::internal::CopyBitmap(pool, array.null_bitmap_data(), array.offset(), array.length());
-}
-
 // A struct is NULL where all its files say so: fields that were added later may have values in it (as pylance reads it).
 Result<BufferPtr> StructValidity(const Arrays& parts, arrow::MemoryPool* pool) {
   BufferPtr out;
   for (const ArrayPtr& part : parts) {
-    PILUM_ASSIGN_OR_RETURN(const BufferPtr own, Validity(*part, pool));
+    PILUM_ASSIGN_OR_RETURN(const BufferPtr own, ValidityFromZero(*part, pool));
     if (!own) return BufferPtr();
     if (!out) {
       out = own;
@@ -79,7 +74,7 @@ Result<ArrayPtr> AssembleList(const std::shared_ptr<arrow::DataType>& type, cons
                          arrow::AllocateBuffer((length + 1) * static_cast<int64_t>(sizeof(Offset)), pool));
   auto* out = reinterpret_cast<Offset*>(offsets->mutable_data());
   for (int64_t i = 0; i <= length; ++i) out[i] = static_cast<Offset>(first.value_offset(i) - begin);
-  PILUM_ASSIGN_OR_RETURN(auto validity, Validity(first, pool));
+  PILUM_ASSIGN_OR_RETURN(auto validity, ValidityFromZero(first, pool));
   return arrow::MakeArray(
       arrow::ArrayData::Make(type, length, {std::move(validity), std::move(offsets)}, {child->data()}));
 }
@@ -93,7 +88,7 @@ Result<ArrayPtr> AssembleFixedSizeList(const std::shared_ptr<arrow::DataType>& t
     values.push_back(list.values()->Slice(list.offset() * size, length * size));
   }
   PILUM_ASSIGN_OR_RETURN(auto child, AssembleColumn(type->field(0)->type(), values, length * size, pool));
-  PILUM_ASSIGN_OR_RETURN(auto validity, Validity(*parts[0], pool));
+  PILUM_ASSIGN_OR_RETURN(auto validity, ValidityFromZero(*parts[0], pool));
   return arrow::MakeArray(arrow::ArrayData::Make(type, length, {std::move(validity)}, {child->data()}));
 }
 

@@ -19,6 +19,8 @@ const Array* Child(const arrow::StructArray& s, const char* name) {
 
 }  // namespace
 
+std::string BlobFolder(const std::string& data_file) { return data_file.substr(0, data_file.rfind('.')) + "/"; }
+
 // The lowest bit comes first.
 std::string BlobFileName(uint32_t id) {
   std::string out(32, '0');

@@ -32,7 +32,9 @@ struct BlobPlace {
   std::string uri;
 };
 
-// Of a file beside a data file, by its number: "10000000000000000000000000000000.blob" is number 1.
+// Where the blobs beside a data file lie: "STEM/" of "STEM.lance", with whatever folders are before it.
+std::string BlobFolder(const std::string& data_file);
+// Of a file there, by its number: "10000000000000000000000000000000.blob" is number 1.
 std::string BlobFileName(uint32_t id);
 
 // One a row; nullopt: NULL. kCorrupt where the descriptions are none.

@@ -51,7 +51,8 @@ FieldPtr BlobBytes(const arrow::Field& field) {
   return arrow::field(field.name(), arrow::large_binary(), field.nullable(), std::move(metadata));
 }
 
-// `field` with these children in place of its own.
+}  // namespace
+
 FieldPtr WithChildren(const arrow::Field& field, arrow::FieldVector children) {
   std::shared_ptr<arrow::DataType> type = field.type();
   switch (type->id()) {
@@ -68,8 +69,6 @@ FieldPtr WithChildren(const arrow::Field& field, arrow::FieldVector children) {
   }
   return field.WithType(std::move(type));
 }
-
-}  // namespace
 
 FieldPtr StoredFormOf(const FieldPtr& field) {
   const bool is_extension = field->type()->id() == arrow::Type::EXTENSION;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -20,6 +21,10 @@ struct ColumnForms {
   std::shared_ptr<arrow::Field> given;     // what reads give
 };
 ColumnForms FormsOf(const std::shared_ptr<arrow::Field>& field, BlobHandling blobs);
+
+// `field`, a struct, a list of any kind or a map, with these children in place of its own.
+std::shared_ptr<arrow::Field> WithChildren(const arrow::Field& field,
+                                           std::vector<std::shared_ptr<arrow::Field>> children);
 
 // A column of rows from outside as tables store it: JSON text (arrow.json) as JSONB (lance.json), all else as it is.
 std::shared_ptr<arrow::Field> StoredFormOf(const std::shared_ptr<arrow::Field>& field);

@@ -46,7 +46,11 @@ std::string FormatManifestName(const ManifestName& name) {
 std::string ManifestPath(const ManifestName& name) { return std::string(kFolder) + FormatManifestName(name); }
 
 Result<ListedVersions> ListVersionsUnsorted(const ReadOnlyStore& table, ReadContext& ctx) {
-  PILUM_ASSIGN_OR_RETURN(auto paths, table.ListPaths(std::string(kFolder), ctx));
+  PILUM_ASSIGN_OR_RETURN(const auto paths, table.ListPaths(std::string(kFolder), ctx));
+  return VersionsAmong(paths);
+}
+
+ListedVersions VersionsAmong(const std::vector<std::string>& paths) {
   ListedVersions out;
   bool any[2] = {false, false};
   for (const std::string& path : paths) {

@@ -47,6 +47,7 @@ struct ListedVersions {
 Result<ListedVersions> ListVersions(const ReadOnlyStore& table, ReadContext& ctx);
 // The same in any order, and putting it in order.
 Result<ListedVersions> ListVersionsUnsorted(const ReadOnlyStore& table, ReadContext& ctx);
+ListedVersions VersionsAmong(const std::vector<std::string>& paths);  // of "_versions/NAME", in the order given
 void SortVersions(std::vector<ListedVersion>* versions);
 
 }  // namespace pilum

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pilum/table/blobs.h"
 #include "pilum/table/find_version.h"
 
 namespace pilum {
@@ -13,7 +14,7 @@ bool Names(const Fragment& fragment, const std::string& path) {
   return std::any_of(fragment.files.begin(), fragment.files.end(), [&](const DataFile& file) {
     if (file.base_id) return false;
     const std::string data = "data/" + file.path;
-    return data == path || path.starts_with(data.substr(0, data.rfind('.')) + "/");
+    return data == path || path.starts_with(BlobFolder(data));
   });
 }
 

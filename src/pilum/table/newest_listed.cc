@@ -1,49 +1,28 @@
 #include "pilum/table/newest_listed.h"
 
-#include <algorithm>
-
 namespace pilum {
 namespace {
 
 constexpr const char* kFolder = "_versions";
 
 NewestListed NewestOf(const std::vector<std::string>& paths) {
-  NewestListed out;
-  bool any[2] = {false, false};
-  for (const std::string& path : paths) {
-    const auto name = ParseManifestName(std::string_view(path).substr(std::string_view(kFolder).size() + 1));
-    if (!name || name->scheme == ManifestScheme::kDetached) continue;
-    any[name->scheme == ManifestScheme::kV2] = true;
-    if (!out.version || out.version->name.version < name->version) out.version = ListedVersion{*name};
+  const ListedVersions all = VersionsAmong(paths);
+  NewestListed out{.mixed = all.mixed};
+  for (const ListedVersion& one : all.attached) {
+    if (!out.version || out.version->name.version < one.name.version) out.version = one;
   }
-  out.mixed = any[0] && any[1];
   return out;
 }
 
 }  // namespace
 
 std::optional<ListedVersion> NewestKept::Find(const std::string& uri, const FolderStamp& stamp) const {
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return std::nullopt;
-  for (const Entry& e : entries_) {
-    if (e.stamp == stamp && e.uri == uri) return e.version;
-  }
-  return std::nullopt;
+  const auto kept = kept_.Find(uri);
+  return kept && kept->stamp == stamp ? std::optional(kept->version) : std::nullopt;
 }
 
 void NewestKept::Keep(const std::string& uri, const FolderStamp& stamp, const ListedVersion& version) {
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
-  auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.uri == uri; });
-  if (at == entries_.end() && entries_.size() < kMostTables) {
-    entries_.push_back({uri, stamp, version});
-    return;
-  }
-  if (at == entries_.end()) {
-    at = entries_.begin() + static_cast<std::ptrdiff_t>(oldest_);
-    oldest_ = (oldest_ + 1) % kMostTables;
-  }
-  *at = {uri, stamp, version};
+  kept_.Keep(uri, {stamp, version});
 }
 
 Result<NewestListed> FindNewestListed(const ReadOnlyStore& table, ReadContext& ctx) {

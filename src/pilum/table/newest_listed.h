@@ -2,11 +2,10 @@
 // its _versions/ changed, where that can be told for certain. Called by find_version.cc and table.cc. Thread-safe.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "pilum/base/few_kept.h"
 #include "pilum/io/folder_stamp.h"
 #include "pilum/table/manifest_names.h"
 
@@ -19,8 +18,7 @@ struct NewestListed {
 
 Result<NewestListed> FindNewestListed(const ReadOnlyStore& table, ReadContext& ctx);
 
-// What was found of the tables asked for last, by their folder's stamp. Waits for nobody (a process that was forked while
-// another thread was in here has that lock for ever): who does not get in finds nothing.
+// What was found of the tables asked for last, by their folder's stamp.
 class NewestKept {
  public:
   static constexpr size_t kMostTables = 64;
@@ -29,14 +27,11 @@ class NewestKept {
   void Keep(const std::string& uri, const FolderStamp& stamp, const ListedVersion& version);
 
  private:
-  struct Entry {
-    std::string uri;
+  struct Stamped {
     FolderStamp stamp;
     ListedVersion version;
   };
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
-  size_t oldest_ = 0;  // of a full list
+  FewKept<std::string, Stamped, kMostTables> kept_;  // by URI
 };
 
 }  // namespace pilum

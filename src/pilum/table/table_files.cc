@@ -1,6 +1,7 @@
 #include "pilum/table/table_files.h"
 
 #include "pilum/io/object_store.h"
+#include "pilum/table/blobs.h"
 #include "pilum/table/missing_file.h"
 
 namespace pilum {
@@ -52,8 +53,7 @@ Result<std::shared_ptr<const ByteSource>> TableFiles::OpenIndexFile(const TableI
 
 Result<std::shared_ptr<const ByteSource>> TableFiles::OpenBeside(const DataFile& file, const std::string& name,
                                                                  ReadContext& ctx) const {
-  const std::string stem = file.path.substr(0, file.path.rfind('.'));
-  return Open(file.base_id, "data", stem + "/" + name, ctx);
+  return Open(file.base_id, "data", BlobFolder(file.path) + name, ctx);
 }
 
 Result<std::shared_ptr<const ByteSource>> TableFiles::OpenExternal(const std::string& uri, uint32_t base_id,
